@@ -396,8 +396,8 @@ const std::vector<key>& keys() {
           "Where the kernels run. auto uses an NVIDIA GPU if there is one, else the thread pool. "
           "hip (AMD GPUs) and sycl need a program built with L3_HIP or L3_SYCL."),
       {"compute.devices",
-       "The GPUs that compute, by the driver's numbers. Frames are distributed among them; a GPU "
-       "that fails does not affect the others.",
+       "The GPUs that compute, by the numbers of `nvidia-smi`. Frames are distributed among them; "
+       "a GPU that fails does not affect the others.",
        "list", R"("all" or a list of numbers in 0..15)", set_devices, show_devices},
       integer(
           "compute.threads", [](auto& s) -> auto& { return s.compute.threads; }, 0, 1024,
@@ -409,8 +409,8 @@ const std::vector<key>& keys() {
       integer(
           "compute.verify_one_in", [](auto& s) -> auto& { return s.compute.verify_one_in; }, 0,
           largest_u32,
-          "One packed event in this many is unpacked on the CPU and compared with its input; 0: "
-          "none."),
+          "One event in this many is checked on the CPU: its packed bytes are unpacked and "
+          "compared with its input, and the selection decides on it again; 0: none."),
       file_name(
           "compute.dumps", [](auto& s) -> auto& { return s.compute.dumps; },
           "Folder for the batches on which the device failed, for `koto-l3 rerun`; at most 16 "

@@ -284,14 +284,16 @@ private:
 void imagine_a_fault(compute_settings& s) {
   const char* const text = std::getenv("KOTO_L3_TEST_FAULT"); // NOLINT: no other thread runs yet
   if (text == nullptr || *text == 0) return;
-  static const std::map<std::string, fault_kind> kinds{{"no_memory", fault_kind::no_memory},
-                                                       {"error", fault_kind::error},
-                                                       {"no_restart", fault_kind::no_restart},
-                                                       {"dead", fault_kind::dead},
-                                                       {"lost", fault_kind::lost},
-                                                       {"hang", fault_kind::hang},
-                                                       {"stall", fault_kind::stall},
-                                                       {"wrong_bit", fault_kind::wrong_bit}};
+  static const std::map<std::string, fault_kind> kinds{
+      {"no_memory", fault_kind::no_memory},
+      {"error", fault_kind::error},
+      {"no_restart", fault_kind::no_restart},
+      {"dead", fault_kind::dead},
+      {"lost", fault_kind::lost},
+      {"hang", fault_kind::hang},
+      {"stall", fault_kind::stall},
+      {"wrong_bit", fault_kind::wrong_bit},
+      {"wrong_decision", fault_kind::wrong_decision}};
   const std::regex form("([a-z_]+)(:(every|at|from)=([0-9]{1,18}))?(:for=([0-9]{1,9}) s)?");
   std::cmatch part;
   if (!std::regex_match(text, part, form) || !kinds.contains(part[1]))

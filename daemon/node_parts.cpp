@@ -108,7 +108,9 @@ std::unique_ptr<spool_backlog> backlog_of(spool* disk, const daemon_settings& s)
 node::parts::parts(const daemon_settings& s, std::string configuration, stop_question told_to_stop,
                    std::vector<udp_socket> ports, const std::function<void()>& take_up)
     : settings(s), selection(selection_of(s)), shadow(shadow_in(s, selection)),
-      compute(s, selection, std::move(configuration)), frames(compute.engine().frames()),
+      compute(s, selection, std::move(configuration)),
+      frames(compute.engine().frames(),
+             [this](const frame& f) { return compute.engine().wants(f); }),
       out(s.outbox, new_lane(s), safety, decided_by(s, selection)),
       disk(spool_of(s, std::move(told_to_stop))), backlog(backlog_of(disk.get(), s)),
       spilling(disk ? std::make_unique<spilling_outbox>(

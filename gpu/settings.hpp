@@ -24,7 +24,8 @@ enum class fault_kind : std::uint8_t {
   lost,       ///< likewise, and the device says that only a new process helps
   hang,
   stall, ///< a hang before the device has copied the input
-  wrong_bit
+  wrong_bit,
+  wrong_decision ///< an event that was kept is rejected
 };
 
 /// The frames that fail, counted from 1. One of `every`, `at` and `from` is not 0, unless the kind
@@ -42,7 +43,7 @@ struct compute_settings {
   std::uint16_t threads = 0; ///< number of pool threads; 0: one per processor
   std::chrono::nanoseconds time_limit =
       std::chrono::seconds(1);        ///< time limit of a frame on the device
-  std::uint32_t verify_one_in = 1000; ///< one event in this many is unpacked and compared; 0: none
+  std::uint32_t verify_one_in = 1000; ///< one event in this many is checked; 0: none
   /// Folder for batches on which the device failed; empty: no dumps.
   std::string dumps = "koto-l3d-dumps";
   fault_plan fault = {}; ///< applies to the first device; for tests, without a key

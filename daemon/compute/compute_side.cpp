@@ -36,10 +36,9 @@ std::optional<selection_program> program_of(const daemon_settings& s,
   return program;
 }
 
-/// Whether the sampled check must compute events again, because a line leaves out waveforms.
+/// Whether the sampled check must compute events again, to compare the decisions.
 bool needs_reference(const daemon_settings& s, const selection_program* program) {
-  return program != nullptr && program->tables.packed_payloads.size() != 0 &&
-         s.compute.verify_one_in != 0;
+  return program != nullptr && s.compute.verify_one_in != 0;
 }
 
 engine_limits reference_limits_of(const daemon_settings& s) {
@@ -54,8 +53,7 @@ selection_program without_histograms(selection_program program) {
   return program;
 }
 
-/// The engine that computes events without waveforms again for the sampled check; null if no line
-/// leaves out waveforms.
+/// The engine that computes events again for the sampled check; null without a selection.
 std::unique_ptr<engine> reference_of(const daemon_settings& s, const selection_program* program) {
   if (!needs_reference(s, program)) return nullptr;
   const selection_program decides = without_histograms(*program);

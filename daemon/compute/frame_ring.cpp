@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdlib>
+#include <utility>
 
 namespace l3 {
 
-frame_ring::frame_ring(std::span<frame* const> frames) : settled_(frames.size()) {
+frame_ring::frame_ring(std::span<frame* const> frames, preference first)
+    : first_(std::move(first)), settled_(frames.size()) {
   slots_.reserve(frames.size());
   for (frame* f : frames) slots_.push_back({f, frame_state::free});
 }
@@ -21,7 +23,10 @@ frame_ring::slot& frame_ring::slot_of(const input_batch& batch) {
 
 input_batch* frame_ring::try_take() {
   const std::lock_guard lock(mutex_);
-  const auto at = std::ranges::find(slots_, frame_state::free, &slot::state);
+  const auto is_free = [](const slot& s) { return s.state == frame_state::free; };
+  auto at =
+      std::ranges::find_if(slots_, [&](const slot& s) { return is_free(s) && first_(*s.what); });
+  if (at == slots_.end()) at = std::ranges::find_if(slots_, is_free);
   if (at == slots_.end()) return nullptr;
   at->state = frame_state::filling;
   at->what->input.clear();
@@ -86,9 +91,12 @@ void frame_ring::release(frame& f) { settle(f, frame_state::free); }
 void frame_ring::hold(frame& f) { settle(f, frame_state::held); }
 
 void frame_ring::release_held(const std::function<bool(const frame&)>& may_go) {
-  const std::lock_guard lock(mutex_);
-  for (slot& s : slots_)
-    if (s.state == frame_state::held && may_go(*s.what)) s.state = frame_state::free;
+  const auto is_held = [&](const slot& s) {
+    const std::lock_guard lock(mutex_);
+    return s.state == frame_state::held;
+  };
+  for (const slot& s : slots_)
+    if (is_held(s) && may_go(*s.what)) release(*s.what);
 }
 
 std::array<std::uint32_t, enumerators<frame_state>> frame_ring::count_states() const {

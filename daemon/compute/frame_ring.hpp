@@ -26,8 +26,12 @@ namespace l3 {
 
 class frame_ring final : public batch_pool {
 public:
+  /// Whether receivers should get this free frame before others. Called under the lock.
+  using preference = std::function<bool(const frame&)>;
+
   /// The engine owns the frames; all are free at first.
-  explicit frame_ring(std::span<frame* const> frames);
+  explicit frame_ring(
+      std::span<frame* const> frames, preference first = [](const frame&) { return true; });
 
   // For receivers.
   input_batch* try_take() override;
@@ -48,7 +52,7 @@ public:
   /// Frees a frame after all its events were settled.
   void release(frame& f);
   /// Keeps the frame from the receivers until release_held() finds that the device no longer reads
-  /// it.
+  /// it. It asks without the lock, because a driver may take its time to answer.
   void hold(frame& f);
   void release_held(const std::function<bool(const frame&)>& may_go);
 
@@ -67,6 +71,7 @@ private:
   frame* wait_for(std::deque<slot*>& queue, std::condition_variable_any& arrived,
                   const std::stop_token& stop, std::chrono::nanoseconds time_limit);
 
+  preference first_;
   mutable std::mutex mutex_;
   std::condition_variable_any submitted_arrived_;
   std::condition_variable_any started_arrived_;

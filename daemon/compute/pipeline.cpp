@@ -61,14 +61,10 @@ void pipeline::drain(const std::stop_token& stop) {
   run_on(engine_.processors());
   while (true) {
     drain_turns_.add();
-    const auto due_in = outbox_.due_at() - steady_clock::now();
-    // Shedding ends when room comes free, even without an event.
-    const std::chrono::nanoseconds longest = sheds_.active() || holds_ ? room_period : idle_period;
-    frame* f =
-        frames_.wait_started(stop, std::clamp<std::chrono::nanoseconds>(due_in, {}, longest));
-    if (f != nullptr) {
+    take_started(stop);
+    if (frame* const f = next_ended(); f != nullptr) {
       drain_frame(*f);
-    } else if (stop.stop_requested()) {
+    } else if (waiting_.empty() && stop.stop_requested()) {
       end_histograms();
       outbox_.seal();
       return;
@@ -79,15 +75,33 @@ void pipeline::drain(const std::stop_token& stop) {
   }
 }
 
-/// Seals blocks that fall due meanwhile, so that a hanging device delays only its own frame.
-bool pipeline::wait_for_results(frame& f) {
-  frame_outcome outcome = engine_.wait_for(f, look_around);
-  while (outcome == frame_outcome::not_yet) {
-    drain_turns_.add();
-    outbox_.seal_if_due(steady_clock::now());
-    outcome = engine_.wait_for(f, look_around);
+/// Waits only if there is nothing else to do.
+void pipeline::take_started(const std::stop_token& stop) {
+  std::chrono::nanoseconds limit{0};
+  if (waiting_.empty()) {
+    const auto due_in = outbox_.due_at() - steady_clock::now();
+    // Shedding ends when room comes free, even without an event.
+    const std::chrono::nanoseconds longest = sheds_.active() || holds_ ? room_period : idle_period;
+    limit = std::clamp<std::chrono::nanoseconds>(due_in, {}, longest);
   }
-  return outcome == frame_outcome::done;
+  for (; frame* const f = frames_.wait_started(stop, limit); limit = {}) waiting_.push_back(f);
+}
+
+/// The oldest frame that has ended; waits a little for the oldest one of all.
+frame* pipeline::next_ended() {
+  auto at = std::ranges::find_if(waiting_, [&](frame* f) { return has_ended(*f, {}); });
+  if (at == waiting_.end() && !waiting_.empty() && has_ended(*waiting_.front(), look_around))
+    at = waiting_.begin();
+  if (at == waiting_.end()) return nullptr;
+  frame* const f = *at;
+  waiting_.erase(at);
+  return f;
+}
+
+bool pipeline::has_ended(frame& f, std::chrono::nanoseconds limit) {
+  if (f.input.used_events == 0) return true;
+  outcome_ = engine_.wait_for(f, limit);
+  return outcome_ != frame_outcome::not_yet;
 }
 
 /// Puts the last histograms into the stream until the deadline.
@@ -102,10 +116,9 @@ void pipeline::end_histograms() {
 void pipeline::drain_frame(frame& f) {
   const std::size_t events = f.input.used_events;
   if (events != 0) {
-    const bool computed = wait_for_results(f);
     const time_point computed_at = steady_clock::now();
     compute_time_.add(computed_at - started_at_[f.index]);
-    if (computed) {
+    if (outcome_ == frame_outcome::done) {
       histograms_.add(f, computed_at);
       for (std::size_t e = 0; e < events; ++e) {
         append(f, e);
@@ -120,10 +133,17 @@ void pipeline::drain_frame(frame& f) {
     }
     drain_time_.add(steady_clock::now() - computed_at);
   }
-  if (!unsafe_) outbox_.batch_done(f.input.serial);
+  if (!unsafe_) tell_safe(f);
   if (!engine_.reads_input(f)) return frames_.release(f);
   frames_.hold(f);
   holds_ = true;
+}
+
+/// A batch is safe only with all batches before it, and some of them may still wait.
+void pipeline::tell_safe(const frame& drained) {
+  drained_ = std::max(drained_, drained.input.serial);
+  outbox_.batch_done(waiting_.empty() ? drained_
+                                      : std::min(drained_, waiting_.front()->input.serial - 1));
 }
 
 /// Releases held frames that the device has finished copying.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two threads between the receivers and the outbox. The compute thread starts each submitted
-// frame on the engine. The drain thread waits for its results, copies the packed events into the
-// outbox, and frees the frame at once. A slow receiver therefore fills the outbox and the disk, not
-// pinned memory. When both are full, the drain thread waits and keeps its frame.
+// frame on the engine. The drain thread takes the oldest frame with results, copies the packed
+// events into the outbox, and frees the frame at once. So a frame that hangs, or that the CPU
+// computes, delays no other. A slow receiver fills the outbox and the disk, not pinned memory. When
+// both are full, the drain thread waits and keeps its frame.
 #pragma once
 
 #include <atomic>
@@ -62,8 +63,11 @@ public:
 private:
   void compute(const std::stop_token& stop);
   void drain(const std::stop_token& stop);
+  void take_started(const std::stop_token& stop);
+  [[nodiscard]] frame* next_ended();
+  [[nodiscard]] bool has_ended(frame& f, std::chrono::nanoseconds limit);
   void drain_frame(frame& f);
-  [[nodiscard]] bool wait_for_results(frame& f);
+  void tell_safe(const frame& drained);
   void append(const frame& f, std::size_t event);
   void look_at_room();
   void end_histograms();
@@ -84,8 +88,11 @@ private:
   report failed_;
   shadow_menu* shadow_;
   histogram_stream* stored_;
-  time_point looked_at_{}; // when the drain thread last looked at the room
-  bool holds_ = false;     // drain thread: some frames may still be read by the device
+  time_point looked_at_{};      // when the drain thread last looked at the room
+  std::vector<frame*> waiting_; // drain thread: started frames, by rising serial number
+  frame_outcome outcome_ = frame_outcome::not_yet; // drain thread: of the last wait
+  std::uint64_t drained_ = 0; // drain thread: highest serial number of a drained frame
+  bool holds_ = false;        // drain thread: some frames may still be read by the device
   bool unsafe_ =
       false; // set by the drain thread when it sheds an event that its sender may send again
   std::vector<time_point>

@@ -69,6 +69,16 @@ std::size_t sampled_check::memory() const {
 }
 
 std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
+  const event_result& r = f.results[event];
+  std::string wrong;
+  if (r.kept || r.no_room)
+    wrong = wrong_with_packed(f, event);
+  else if (f.summaries.empty())
+    wrong = about(f.input.events[event], "is missing, but no selection rejects events");
+  return wrong.empty() && reference_ ? wrong_with_decision(f, event) : wrong;
+}
+
+std::string sampled_check::wrong_with_packed(const frame& f, std::size_t event) {
   const event_entry& e = f.input.events[event];
   const event_result& r = f.results[event];
   if (r.no_room)
@@ -97,22 +107,26 @@ std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
     if (!equals(f.input, original, rebuilt_))
       return about(e, fmt::format("crate place {} does not unpack to its input", original.crate));
   }
-  return view->is_whole() ? std::string() : wrong_without_waveforms(f, event);
+  return view->is_whole() || reference_ ? std::string()
+                                        : about(e, "waveforms are missing, but no line drops any");
 }
 
-std::string sampled_check::wrong_without_waveforms(const frame& f, std::size_t event) {
+std::string sampled_check::wrong_with_decision(const frame& f, std::size_t event) {
   const event_entry& e = f.input.events[event];
-  if (!reference_) return about(e, "waveforms are missing, but no line drops any");
   frame& one = *reference_->frames().front();
   copy_event(f.input, event, one.input);
   reference_->start(one);
   if (!reference_->wait(one)) return about(e, "the CPU cannot compute it: " + one.error);
   const event_result& expected = one.results.front();
   const event_result& found = f.results[event];
-  const auto bytes = f.output.subspan(found.offset, found.bytes);
-  if (!expected.kept ||
-      !std::ranges::equal(bytes, one.output.subspan(expected.offset, expected.bytes)))
-    return about(e, "the missing waveforms are not those that the lines drop");
+  if (found.kept != expected.kept)
+    return about(e, found.kept ? "was kept, but the CPU rejects it"
+                               : "was rejected, but the CPU keeps it");
+  if (f.summaries[event] != one.summaries.front())
+    return about(e, "its summary differs from the CPU's");
+  if (found.kept && !std::ranges::equal(f.output.subspan(found.offset, found.bytes),
+                                        one.output.subspan(expected.offset, expected.bytes)))
+    return about(e, "its packed bytes differ from the CPU's");
   return {};
 }
 

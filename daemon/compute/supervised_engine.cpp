@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "gpu/memory/numa.hpp"
+#include "transport/system/threads.hpp"
+
 namespace l3 {
 
 namespace {
@@ -36,6 +39,7 @@ supervised_engine::supervised_engine(std::unique_ptr<engine> device, std::unique
   memory_plan_.assign(device_->memory_plan().begin(), device_->memory_plan().end());
   memory_plan_.push_back(for_bypass(sum_of(cpu_->memory_plan())));
   if (check_.memory() != 0) memory_plan_.push_back(for_check(check_.memory()));
+  bypass_ = std::jthread([this](const std::stop_token& stop) { bypass(stop); });
 }
 
 void supervised_engine::start(frame& f) {
@@ -45,11 +49,14 @@ void supervised_engine::start(frame& f) {
   if (s.on_device) device_->start(f);
 }
 
+bool supervised_engine::wants_frames() const {
+  return !bypassed_ || (!lost() && trial_ == nullptr && settings_.now() >= next_try_.load());
+}
+
 bool supervised_engine::may_use_device(frame& f) {
-  const std::lock_guard lock(mutex_);
   frame_state& s = states_[f.index];
   s.is_trial = false;
-  if (bypassed_) return may_try(f, settings_.now());
+  if (bypassed_) return may_try(f);
   if (!s.given_up) return true;
   // The frame was given up while the device was distrusted; now the device is trusted again.
   if (!device_->at_rest(f) || !device_->restart(f)) return false;
@@ -57,34 +64,37 @@ bool supervised_engine::may_use_device(frame& f) {
   return true;
 }
 
+bool supervised_engine::may_try(frame& f) {
+  if (!wants_frames()) return false;
+  trial_ = &f;
+  frame_state& s = states_[f.index];
+  s.is_trial = restarts(f);
+  if (s.is_trial) return true;
+  const std::lock_guard lock(mutex_);
+  trial_ = nullptr;
+  put_off();
+  return false;
+}
+
 /// A device that still holds a frame is not tried, because it would only hold another one.
-bool supervised_engine::may_try(frame& f, time_point now) {
-  if (trial_ != nullptr || now < next_try_) return false;
-  if (hangs() || device_->lost()) return false;
+bool supervised_engine::restarts(frame& f) {
+  if (hangs()) return false;
   counters_.restarts.add();
   frame_state& s = states_[f.index];
-  s.given_up = true; // until a restart has succeeded
-  if (!device_->restart(f)) {
-    tell_("the device could not be restarted: " + f.error);
-    f.error.clear();
-    put_off(now);
-    return false;
+  s.given_up = !device_->restart(f);
+  if (s.given_up) tell_("the device could not be restarted: " + std::exchange(f.error, {}));
+  return !s.given_up;
+}
+
+void supervised_engine::put_off() {
+  ++pauses_;
+  if (lost()) {
+    if (!std::exchange(lost_told_, true))
+      tell_("this process has lost the device: only a restart of the daemon can recover it; the "
+            "CPU computes until then");
+    return;
   }
-  s.given_up = false;
-  s.is_trial = true;
-  trial_ = &f;
-  return true;
-}
-
-void supervised_engine::tell_if_lost() {
-  if (!device_->lost() || std::exchange(lost_told_, true)) return;
-  tell_("this process has lost the device: only a restart of the daemon can recover it; the CPU "
-        "computes until then");
-}
-
-void supervised_engine::put_off(time_point now) {
-  if (device_->lost()) return tell_if_lost();
-  next_try_ = now + pause_;
+  next_try_ = settings_.now() + pause_;
   tell_("the CPU computes; the device is tried again in " + seconds(pause_));
   pause_ = std::min(2 * pause_, settings_.longest_pause);
 }
@@ -99,8 +109,8 @@ bool supervised_engine::hangs() const {
 }
 
 frame_outcome supervised_engine::wait_for(frame& f, std::chrono::nanoseconds limit) {
-  const frame_state& s = states_[f.index];
-  if (!s.on_device) return compute_on_cpu(f);
+  frame_state& s = states_[f.index];
+  if (!s.on_device) return wait_for_cpu(f, limit);
 
   const auto left = s.started_at + settings_.time_limit - settings_.now();
   const auto outcome = device_->wait_for(
@@ -113,13 +123,16 @@ frame_outcome supervised_engine::wait_for(frame& f, std::chrono::nanoseconds lim
       return outcome;
     }
     failed(engine_failure::wrong, wrong, f);
+  } else if (outcome == frame_outcome::wrong) {
+    failed(engine_failure::wrong, f.error, f);
   } else if (outcome == frame_outcome::failed) {
     failed(engine_failure::error, f.error, f);
   } else {
     if (settings_.now() < s.started_at + settings_.time_limit) return outcome;
     failed(engine_failure::hang, "no result after " + seconds(settings_.time_limit), f);
   }
-  return compute_on_cpu(f);
+  s.on_device = false;
+  return wait_for_cpu(f, limit);
 }
 
 void supervised_engine::worked(frame& f, bool verified) {
@@ -139,25 +152,54 @@ void supervised_engine::failed(engine_failure kind, const std::string& text, fra
   const std::lock_guard lock(mutex_);
   states_[f.index].given_up = true;
   if (kind == engine_failure::wrong) wrong_ = true;
-  const auto now = settings_.now();
   if (trial_ == &f) {
     trial_ = nullptr;
   } else if (bypassed_) {
     return; // the frame was in progress when the first one failed
-  } else if (now - works_since_ >= settings_.longest_pause) {
+  } else if (settings_.now() - works_since_ >= settings_.longest_pause) {
     pause_ = settings_.first_pause;
+    pauses_ = 0;
   }
+  put_off(); // before receivers and starts see the bypass
   bypassed_ = true;
-  put_off(now);
 }
 
-frame_outcome supervised_engine::compute_on_cpu(frame& f) {
-  frame& here = *cpu_->frames().front();
-  here.input = f.input;
-  cpu_->start(here);
-  if (!cpu_->wait(here)) {
-    f.error = here.error;
-    return frame_outcome::failed;
+void supervised_engine::bypass(const std::stop_token& stop) {
+  name_this_thread("bypass");
+  run_on(processors_);
+  std::unique_lock lock(cpu_mutex_);
+  const auto is_asked = [&] { return on_cpu_ != nullptr && !computed_; };
+  while (cpu_changed_.wait(lock, stop, is_asked)) {
+    frame& here = *cpu_->frames().front();
+    here.input = on_cpu_->input;
+    lock.unlock();
+    cpu_->start(here);
+    const bool failed = !cpu_->wait(here);
+    lock.lock();
+    cpu_failed_ = failed;
+    computed_ = true;
+    cpu_changed_.notify_all();
+  }
+}
+
+/// Hands the frame to the bypass if it is free, and waits for it. A result that the waiting thread
+/// has not taken yet keeps the bypass from the next frame.
+frame_outcome supervised_engine::wait_for_cpu(frame& f, std::chrono::nanoseconds limit) {
+  const frame& here = *cpu_->frames().front();
+  {
+    std::unique_lock lock(cpu_mutex_);
+    if (on_cpu_ == nullptr) {
+      on_cpu_ = &f;
+      computed_ = false;
+      cpu_changed_.notify_all();
+    }
+    if (!cpu_changed_.wait_for(lock, limit, [&] { return computed_; }) || on_cpu_ != &f)
+      return frame_outcome::not_yet;
+    on_cpu_ = nullptr;
+    if (cpu_failed_) {
+      f.error = here.error;
+      return frame_outcome::failed;
+    }
   }
   f.error.clear();
   f.results = here.results;
@@ -172,14 +214,13 @@ frame_outcome supervised_engine::compute_on_cpu(frame& f) {
   return frame_outcome::done;
 }
 
-/// Describes the first fault of the chosen events; empty if they have none. Every event must lie
-/// within the output; otherwise the drain thread would read outside it.
+/// Describes the first fault of the chosen events; empty if they have none. Every kept event must
+/// lie within the output; otherwise the drain thread would read outside it.
 std::string supervised_engine::wrong_with(const frame& f, bool all_events) {
   std::string first;
   for (std::size_t e = 0; e < f.results.size(); ++e) {
     const event_result& r = f.results[e];
-    if (!r.kept && !r.no_room) continue;
-    const bool has_place = !r.no_room && lies_within(r, f.output);
+    const bool has_place = !r.no_room && (!r.kept || lies_within(r, f.output));
     if (has_place && !all_events && !check_.chosen(f.input.events[e])) continue;
     counters_.events_verified.add();
     std::string wrong = check_.wrong_with(f, e);

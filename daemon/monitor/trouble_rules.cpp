@@ -604,9 +604,12 @@ found engine_error(const snap& before, const snap& now) {
 }
 
 found wrong_results(const snap&, const snap& now) {
-  if (now.engine.events_wrong == 0) return std::nullopt;
-  return critical(fmt::format("{} of {} checked events did not unpack to their input",
-                              now.engine.events_wrong.get(), now.engine.events_verified.get()));
+  const std::uint64_t frames = now.engine.failures[engine_failure::wrong];
+  if (frames == 0) return std::nullopt;
+  return critical(fmt::format("wrong results in {} frame{}: {} of {} checked events were packed or "
+                              "decided wrong",
+                              frames, frames == 1 ? "" : "s", now.engine.events_wrong.get(),
+                              now.engine.events_verified.get()));
 }
 
 found engine_fails(const snap& before, const snap& now) {
@@ -879,8 +882,7 @@ found spool_fails(const snap&, const snap& now) {
 
 found device_lost(const snap&, const snap& now) {
   if (!now.parts.device_lost) return std::nullopt;
-  return warning(
-      "this process has lost the device's context; the CPU computes, with the same results");
+  return warning("this process has lost the device; the CPU computes, with the same results");
 }
 
 found engine_bypassed(const snap&, const snap& now) {

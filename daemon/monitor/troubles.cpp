@@ -229,13 +229,14 @@ constexpr std::array kinds{
           "find the crate or the trigger that never pauses", "0s", "30s"},
          rules::no_pause},
     kind{{"wrong_results", at_once, node_expert,
-          "A packed event did not unpack to its input. The daemon found it before it was "
-          "forwarded, and computed its frame again. Unchecked events since the last good check may "
-          "be stored wrong: note run, spill and time from the log. Keep the `.l3batch` file: "
-          "`koto-l3 rerun FILE` names the events that differ, `--backend cuda` shows whether the "
-          "device repeats the error. It lasts as long as the run. If the log says \"on the CPU, "
-          "and no other engine can compute it\", suspect the memory of the machine, or koto-l3: "
-          "remove the node from the run.",
+          "A packed event did not unpack to its input, the CPU decided otherwise on an event, or "
+          "the selection's tables on the device changed; they are compared once a spill. The "
+          "daemon found it before it was forwarded, and computed the frame again. Unchecked events "
+          "since the last good check may be stored or rejected wrong: note run, spill and time "
+          "from the log. Keep the `.l3batch` file: `koto-l3 rerun FILE` names the events that "
+          "differ, `--backend cuda` shows whether the device repeats the error. It lasts as long "
+          "as the run. If the log says \"on the CPU, and no other engine can compute it\", suspect "
+          "the memory of the machine, or koto-l3: remove the node from the run.",
           "keep the files in compute.dumps, note run and time, and tell the experts", "0s", ""},
          rules::wrong_results},
     kind{{"ledger_missing", at_once, shift,
@@ -248,8 +249,9 @@ constexpr std::array kinds{
           "", "0s"},
          rules::ledger_missing},
     kind{{"device_lost", at_once, node_expert,
-          "The process has lost the device's context for good: an illegal address, a failed "
-          "launch, an uncorrectable memory error. The CPU computes, with the same results. Under a "
+          "The process has lost the device for good: an illegal address, a failed launch, an "
+          "uncorrectable memory error, or ten tries in vain. The CPU computes, with the same "
+          "results. Under a "
           "service manager the daemon ends between two spills, when every event is stored or on "
           "disk, with exit code 75, and the service manager starts it again. With `run.control` it "
           "ends between two runs: stop the run (`koto-l3 run stop`). It ends no sooner than ten "

@@ -92,6 +92,7 @@ public:
     const std::size_t room =
         std::min(output_bytes_, largest_output(used_part(own.input), summary_bytes));
     if constexpr (has_device) own.send_input();
+    if constexpr (has_device && selects) fetch_tables_once_a_spill(own);
     if constexpr (gathers) {
       if (kernels_are_loaded_) own.queue->gather();
     }
@@ -123,6 +124,12 @@ public:
     // A faulty device may report any length, so it is limited.
     f.output = {own.host.output,
                 std::min<std::uint64_t>(own.host.summary->output_bytes, output_bytes_)};
+    if constexpr (has_device && selects) {
+      if (std::exchange(own.fetches_tables, false) && plan_.tables().differ()) {
+        f.error = "the selection's tables changed in the device's memory";
+        return frame_outcome::wrong;
+      }
+    }
     return frame_outcome::done;
   }
 
@@ -142,13 +149,18 @@ public:
   [[nodiscard]] bool lost() const override { return lost_; }
 
   /// Creates a new queue and keeps the memory: work on a frame never reads what earlier work wrote
-  /// there, and releasing device memory would wait for all work of the device.
+  /// there, except the selection's tables, which are sent again; and releasing device memory would
+  /// wait for all work of the device.
   [[nodiscard]] bool restart([[maybe_unused]] frame& f) override {
     if constexpr (has_device) {
       auto& own = static_cast<own_frame&>(f);
       try {
         Queue made = make_queue_(); // before the old one is released: a frame always has a queue
         own.queue.emplace(std::move(made));
+        if constexpr (selects) {
+          plan_.tables().send(*own.queue);
+          seen_spill_ = no_spill;
+        }
       } catch (const std::runtime_error& e) {
         if (dynamic_cast<const lost_device*>(&e) != nullptr) lost_ = true;
         f.error = e.what();
@@ -295,8 +307,9 @@ private:
     buffer host_memory;
     buffer arena_memory;
     frame_parts host;
-    frame_parts parts;      ///< for the kernels: those of the host, or their copies on the device
-    outgoing arrival;       ///< the host's memory by device addresses, head without areas
+    frame_parts parts; ///< for the kernels: those of the host, or their copies on the device
+    outgoing arrival;  ///< the host's memory by device addresses, head without areas
+    bool fetches_tables = false;
     histogram_view counted; ///< in the memory of `parts`, with the spills of the batch
     std::array<frame_histograms, max_frame_spills> shown;
     typename Plan::columns columns;
@@ -304,6 +317,13 @@ private:
     /// empty; std::optional because a queue cannot be assigned.
     std::optional<Queue> queue;
   };
+
+  /// A bit that flips in the tables makes every later decision doubtful, and few samples show it.
+  void fetch_tables_once_a_spill(own_frame& f) {
+    f.fetches_tables = f.input.used_events != 0 &&
+                       seen_spill_.exchange(f.input.events[0].spill) != f.input.events[0].spill;
+    if (f.fetches_tables) plan_.tables().fetch(*f.queue);
+  }
 
   /// Computes one event with one empty fragment, so that every kernel runs a block. The first
   /// launch of a kernel loads it, which allocates memory and waits; this moves that to the start.
@@ -337,6 +357,8 @@ private:
   Plan plan_;
   std::size_t output_bytes_;
   std::atomic<bool> lost_ = false;
+  static constexpr std::uint64_t no_spill = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> seen_spill_ = no_spill; ///< in which the tables were fetched
   bool kernels_are_loaded_ = false; ///< by the first launch of each, which must not be gathered
   std::vector<std::unique_ptr<own_frame>> owned_;
 };

@@ -61,6 +61,7 @@ struct memory_use {
 enum class frame_outcome : std::uint8_t {
   done,   ///< results and output are in host memory
   failed, ///< the device failed: frame::error has the reason, and there are no results
+  wrong,  ///< there are results, but frame::error says why they cannot be right
   not_yet ///< the time limit was reached; the user may wait again
 };
 

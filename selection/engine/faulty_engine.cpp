@@ -67,9 +67,18 @@ frame_outcome faulty_engine::wait_for(frame& f, std::chrono::nanoseconds limit) 
     return frame_outcome::failed;
   }
   const frame_outcome outcome = inner_->wait_for(f, limit);
-  if (plan_.kind == fault_kind::wrong_bit && outcome == frame_outcome::done && (mine.hit || owed_))
-    owed_ = !flip_a_bit(f, mine.number);
+  if (outcome == frame_outcome::done && (mine.hit || owed_)) {
+    if (plan_.kind == fault_kind::wrong_bit) owed_ = !flip_a_bit(f, mine.number);
+    if (plan_.kind == fault_kind::wrong_decision) owed_ = !reject_an_event(f);
+  }
   return outcome;
+}
+
+bool faulty_engine::reject_an_event(frame& f) {
+  const auto kept = std::ranges::find(f.results, true, &event_result::kept);
+  if (kept == f.results.end()) return false;
+  const_cast<event_result&>(*kept).kept = false;
+  return true;
 }
 
 /// Flips a bit in the data of the middle packed event. It never flips the highest bit of

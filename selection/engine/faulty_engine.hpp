@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A CPU engine that replaces a device in tests and fails like one, on the frames that its fault
 // names: with an error, with an error followed by a failing restart, with a hang, also one before
-// it has copied the input, with one wrong bit, or permanently: dead, or lost to this process. It
-// counts the started frames, so a test knows which frames fail. During a hang start() returns at
-// once and the frame stays busy; the engine computes it when the hang is over.
+// it has copied the input, with one wrong bit or decision, or permanently: dead, or lost to this
+// process. It counts the started frames, so a test knows which frames fail. During a hang start()
+// returns at once and the frame stays busy; the engine computes it when the hang is over.
 #pragma once
 
 #include <atomic>
@@ -40,6 +40,7 @@ private:
   };
   [[nodiscard]] bool hits(std::uint64_t number) const;
   [[nodiscard]] static bool flip_a_bit(frame& f, std::uint64_t number);
+  [[nodiscard]] static bool reject_an_event(frame& f);
 
   std::unique_ptr<engine> inner_;
   fault_plan plan_;
@@ -48,7 +49,7 @@ private:
   std::atomic<bool> cured_ = false;
   std::atomic<bool> lost_ = false;
   bool no_restart_ = false; ///< the next restart fails
-  bool owed_ = false;       ///< a later frame gets the wrong bit, because this one had no data
+  bool owed_ = false;       ///< a later frame gets the wrong bit or decision: this one had no data
 };
 
 } // namespace l3

@@ -20,31 +20,39 @@
 
 namespace l3 {
 
-/// A copy of the tables in memory that a queue's kernels can read; all frames share it.
+/// A copy of the tables in memory that a queue's kernels can read; all frames share it. A device's
+/// copy can be compared with that of the host.
 template <class Queue>
 class lent_tables {
 public:
   lent_tables(Queue queue, const selection_tables& host) {
     region counted;
     static_cast<void>(copies(counted, host));
-    memory_ = Queue::memory::allocate(counted.used());
-    region here(memory_);
-    const selection_tables staged = copies(here, host);
-    there_ = staged;
+    here_ = Queue::memory::allocate(counted.used());
+    region here(here_);
+    there_ = copies(here, host);
     if constexpr (Queue::memory::has_device) {
-      buffer on_device = Queue::memory::allocate_on_device(counted.used());
-      queue.copy_in(on_device.data(), memory_.data(), counted.used());
+      seen_ = Queue::memory::allocate(counted.used());
+      on_device_ = Queue::memory::allocate_on_device(counted.used());
+      region there(on_device_);
+      there_ = lay_out(there, host);
+      send(queue);
       queue.submit();
       if (const std::string error = queue.finish(); !error.empty())
         throw std::runtime_error("cannot bring the selection's tables to the device: " + error);
-      region there(on_device);
-      there_ = lay_out(there, host);
-      memory_ = std::move(on_device);
     }
   }
 
   [[nodiscard]] const selection_tables& there() const { return there_; }
-  [[nodiscard]] std::size_t bytes() const { return memory_.size(); }
+  /// Of the host's memory.
+  [[nodiscard]] std::size_t bytes() const { return here_.size() + seen_.size(); }
+
+  void send(Queue& queue) const { queue.copy_in(on_device_.data(), here_.data(), here_.size()); }
+  /// Enqueues the copy that differ() compares. Two frames may copy at a time: the same bytes.
+  void fetch(Queue& queue) const { queue.copy_out(seen_.data(), on_device_.data(), seen_.size()); }
+  [[nodiscard]] bool differ() const {
+    return std::memcmp(seen_.data(), here_.data(), here_.size()) != 0;
+  }
 
 private:
   template <class T>
@@ -82,7 +90,9 @@ private:
     return to;
   }
 
-  buffer memory_;
+  buffer here_;
+  buffer on_device_;
+  buffer seen_; ///< the device's tables, as last fetched
   selection_tables there_;
 };
 
@@ -155,6 +165,7 @@ public:
   }
 
   [[nodiscard]] std::size_t table_bytes() const { return tables_.bytes(); }
+  [[nodiscard]] const lent_tables<Queue>& tables() const { return tables_; }
 
 private:
   [[nodiscard]] static pulse_rows rows_of(const pulses::columns::const_view& v) {

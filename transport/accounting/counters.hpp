@@ -131,7 +131,7 @@ struct forward_counters {
 enum class engine_failure : std::uint8_t {
   error, ///< the device reported it
   hang,  ///< a frame had no result at its time limit
-  wrong, ///< an event did not unpack to its input
+  wrong, ///< a check found packed bytes, a decision or tables wrong
   count_
 };
 

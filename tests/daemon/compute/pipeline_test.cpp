@@ -139,6 +139,33 @@ TEST(frame_ring, a_batch_taken_again_is_empty) {
   }
 }
 
+TEST(frame_ring, gives_the_frames_of_healthy_devices_first) {
+  fake_engine engine(4, 4, 64);
+  std::uint32_t healthy = 1; // frames of two devices in turn
+  frame_ring ring(engine.frames(), [&](const frame& f) { return f.index % 2 == healthy; });
+  EXPECT_EQ(ring.try_take(), &engine.frames()[1]->input);
+  EXPECT_EQ(ring.try_take(), &engine.frames()[3]->input);
+  EXPECT_EQ(ring.try_take(), &engine.frames()[0]->input) << "the CPU computes those";
+  EXPECT_EQ(ring.try_take(), &engine.frames()[2]->input);
+  EXPECT_EQ(ring.try_take(), nullptr);
+}
+
+TEST(frame_ring, is_usable_while_a_driver_is_asked_about_a_held_frame) {
+  fake_engine engine(2, 4, 64);
+  frame_ring ring(engine.frames());
+  ring.submit(*ring.try_take());
+  frame* const f = ring.wait_submitted({}, 0ns);
+  ring.started(*f);
+  ring.hold(*ring.wait_started({}, 0ns));
+  ring.release_held([&](const frame&) {
+    std::jthread receives([&] { EXPECT_NE(ring.try_take(), nullptr); }); // joined here
+    return false;
+  });
+  EXPECT_EQ(ring.try_take(), nullptr) << "it is still held";
+  ring.release_held([](const frame&) { return true; });
+  EXPECT_EQ(ring.try_take(), &f->input);
+}
+
 TEST(frame_ring, a_stop_ends_the_wait_for_a_frame_but_hides_none) {
   fake_engine engine(1, 4, 64);
   frame_ring ring(engine.frames());
@@ -220,6 +247,22 @@ TEST(pipeline, hands_every_kept_event_to_the_outbox) {
   EXPECT_EQ(r.outcomes.packed_bytes.sum(), 5U * event_bytes);
   r.store_what_is_sealed();
   EXPECT_EQ(r.safety.up_to(), 3U);
+}
+
+TEST(pipeline, drains_frames_behind_one_that_hangs_and_tells_none_as_safe_before_it) {
+  rig r(4);
+  std::atomic<bool> hangs = true;
+  r.engine.hangs = [&](const frame& f) { return f.input.serial == 2 && hangs; };
+  r.begin();
+  for (int b = 0; b < 8; ++b) r.submit(1); // more than the other three frames
+  wait_until([&] { return r.accounted() == 7; });
+  r.store_what_is_sealed();
+  EXPECT_LE(r.safety.up_to(), 1U);
+  hangs = false;
+  r.work->finish(steady_clock::now() + 10s);
+  EXPECT_EQ(r.accounted(), 8U);
+  r.store_what_is_sealed();
+  EXPECT_EQ(r.safety.up_to(), 8U);
 }
 
 TEST(pipeline, counts_the_events_of_a_frame_that_failed) {

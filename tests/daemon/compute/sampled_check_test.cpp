@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -87,8 +89,8 @@ class without_waveforms : public testing::Test {
 protected:
   using see_event = std::function<void(sampled_check&, frame&, std::size_t)>;
 
-  /// Shows those of which something is left out, with the check of the right tables.
-  void see_limited(const host_tables& device, const see_event& see) {
+  /// Shows all events, with the check of the right tables.
+  void see_all(const host_tables& device, const see_event& see) {
     engine_limits limits{capacity_for(events_, 1400), 1};
     limits.batch.events = 1;
     limits.own_input = false;
@@ -97,8 +99,13 @@ protected:
     selection_program wrong = right;
     wrong.tables = device.view();
     selecting_.run({backend::serial, 0}, events_, 60, 1, 1, wrong, [&](frame& f) {
-      for (std::size_t e = 0; e < f.input.used_events; ++e)
-        if (f.summaries[e].payload != event_payload::all) see(check, f, e);
+      for (std::size_t e = 0; e < f.input.used_events; ++e) see(check, f, e);
+    });
+  }
+  /// Shows those of which something is left out.
+  void see_limited(const host_tables& device, const see_event& see) {
+    see_all(device, [&](sampled_check& check, frame& f, std::size_t e) {
+      if (f.summaries[e].payload != event_payload::all) see(check, f, e);
     });
   }
 
@@ -124,10 +131,33 @@ TEST_F(without_waveforms, events_are_wrong_if_a_loud_one_is_lost) {
     if (f.summaries[e].payload != event_payload::suppressed) return;
     const event_result& r = f.results[e];
     EXPECT_TRUE(packed_event_view::parse(f.output.subspan(r.offset, r.bytes)));
-    found += check.wrong_with(f, e).ends_with("not those that the lines drop") ? 1 : 0;
+    found += check.wrong_with(f, e).ends_with("its packed bytes differ from the CPU's") ? 1 : 0;
     EXPECT_NE(sampled_check(5, 1).wrong_with(f, e), "") << "no line drops any";
   });
   EXPECT_GT(found, 0);
+}
+
+TEST_F(without_waveforms, events_are_right_whether_kept_or_rejected) {
+  std::array<int, 2> seen{};
+  see_all(selecting_.loaded().tables, [&](sampled_check& check, frame& f, std::size_t e) {
+    EXPECT_EQ(check.wrong_with(f, e), "");
+    ++seen[f.results[e].kept ? 1 : 0];
+  });
+  EXPECT_GT(seen[0], 0);
+  EXPECT_GT(seen[1], 0);
+}
+
+/// One bit of a table: the threshold of crystals.
+TEST_F(without_waveforms, events_are_wrong_if_a_device_decides_otherwise) {
+  host_tables flipped = selecting_.loaded().tables;
+  flipped.constants.crystal_threshold ^= 1 << 16;
+  std::set<std::string> found;
+  see_all(flipped, [&](sampled_check& check, frame& f, std::size_t e) {
+    const std::string wrong = check.wrong_with(f, e);
+    if (!wrong.empty()) found.insert(wrong.substr(wrong.find(": ") + 2));
+  });
+  EXPECT_TRUE(found.contains("was rejected, but the CPU keeps it"));
+  EXPECT_TRUE(found.contains("its summary differs from the CPU's"));
 }
 
 TEST_F(without_waveforms, events_are_wrong_if_a_pulse_is_another) {

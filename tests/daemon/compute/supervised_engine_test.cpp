@@ -3,6 +3,8 @@
 // fault executor as the device and a clock that only the test moves.
 #include "daemon/compute/supervised_engine.hpp"
 
+#include <future>
+
 #include <gtest/gtest.h>
 
 #include "gpu/executors/serial.hpp"
@@ -18,32 +20,55 @@ using namespace std::chrono_literals;
 
 const auto events = make_events(6, 3, 4, 23);
 
-/// A device that puts one event of its first frame beyond the output.
-class astray_engine final : public engine {
+/// How a device misbehaves beyond its fault, and what it was asked.
+struct conduct {
+  bool astray = false;         ///< puts one event of its next frame beyond the output
+  bool tables_changed = false; ///< finds its tables changed with its next frame
+  std::function<void()> starts = [] {};
+  std::function<void()> restarts = [] {};
+  int started = 0;
+};
+
+class watched_engine final : public engine {
 public:
-  explicit astray_engine(std::unique_ptr<engine> inner) : inner_(std::move(inner)) {
+  watched_engine(std::unique_ptr<engine> inner, conduct& acts)
+      : inner_(std::move(inner)), acts_(acts) {
     frames_.assign(inner_->frames().begin(), inner_->frames().end());
+    memory_plan_.assign(inner_->memory_plan().begin(), inner_->memory_plan().end());
   }
-  void start(frame& f) override { inner_->start(f); }
+  void start(frame& f) override {
+    ++acts_.started;
+    acts_.starts();
+    inner_->start(f);
+  }
   [[nodiscard]] frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) override {
     const auto outcome = inner_->wait_for(f, limit);
-    results_.assign(f.results.begin(), f.results.end());
-    if (std::exchange(first_, false)) results_.back().offset = f.output.size();
-    f.results = results_;
-    return outcome;
+    if (outcome != frame_outcome::done) return outcome;
+    if (std::exchange(acts_.astray, false)) {
+      results_.assign(f.results.begin(), f.results.end());
+      results_.back().offset = f.output.size();
+      f.results = results_;
+    }
+    if (!std::exchange(acts_.tables_changed, false)) return outcome;
+    f.error = "the tables changed";
+    return frame_outcome::wrong;
   }
   [[nodiscard]] bool at_rest(const frame& f) const override { return inner_->at_rest(f); }
-  [[nodiscard]] bool restart(frame& f) override { return inner_->restart(f); }
+  [[nodiscard]] bool reads_input(const frame& f) const override { return inner_->reads_input(f); }
+  [[nodiscard]] bool lost() const override { return inner_->lost(); }
+  [[nodiscard]] bool restart(frame& f) override {
+    acts_.restarts();
+    return inner_->restart(f);
+  }
 
 private:
   std::unique_ptr<engine> inner_;
+  conduct& acts_;
   std::vector<event_result> results_;
-  bool first_ = true;
 };
 
 struct rig {
-  explicit rig(const fault_plan& fault, std::uint32_t one_in = 1, std::size_t output_bytes = 0,
-               bool astray = false) {
+  explicit rig(const fault_plan& fault, std::uint32_t one_in = 1, std::size_t output_bytes = 0) {
     compute_settings device{backend::serial, 0};
     device.fault = fault;
     engine_limits limits{capacity_for(events, 1400), 3};
@@ -54,10 +79,9 @@ struct rig {
     supervision s;
     s.verify_one_in = one_in;
     s.now = [this] { return now; };
-    auto on_device = make_engine(device, limits);
-    if (astray) on_device = std::make_unique<astray_engine>(std::move(on_device));
     engine.emplace(
-        std::move(on_device), make_engine({backend::pool, 2}, bypass), s,
+        std::make_unique<watched_engine>(make_engine(device, limits), acts),
+        std::make_unique<watched_engine>(make_engine({backend::pool, 2}, bypass), of_cpu), s,
         [this](engine_failure kind, std::string_view text, const frame& f) {
           reports.push_back(std::string(name_of(kind)) + ": " + std::string(text));
           outputs_reported += f.output.empty() ? 0 : 1;
@@ -71,14 +95,18 @@ struct rig {
     return finish(index);
   }
   void start(std::uint32_t index) {
+    const int before = acts.started;
     fill(*engine->frames()[index], events, 1400, random);
     engine->start(*engine->frames()[index]);
+    on_device[index] = acts.started != before;
   }
   int finish(std::uint32_t index) {
     frame& f = *engine->frames()[index];
     int in_vain = 0;
+    const std::uint64_t before = counters().failures.sum();
     frame_outcome outcome;
     while ((outcome = engine->wait_for(f, 1ms)) == frame_outcome::not_yet) {
+      if (!on_device[index] || counters().failures.sum() != before) continue; // the CPU computes it
       now += 100ms;
       ++in_vain;
     }
@@ -90,6 +118,9 @@ struct rig {
   [[nodiscard]] const engine_counters& counters() const { return engine->counters(); }
 
   time_point now{1000s};
+  conduct acts;
+  conduct of_cpu;
+  std::array<bool, 3> on_device{};
   std::vector<std::string> reports;
   std::vector<std::string> notes;
   int outputs_reported = 0;
@@ -162,6 +193,7 @@ TEST(supervised_engine, sees_a_hang_at_the_time_limit_and_not_before) {
   }
   EXPECT_EQ(r.counters().restarts.get(), 0U) << "a device that holds a frame is given no other";
   EXPECT_EQ(r.counters().frames_bypassed.get(), 11U);
+  EXPECT_TRUE(r.engine->lost()) << "ten times it could not be tried";
 }
 
 TEST(supervised_engine, what_was_under_way_with_a_frame_that_hangs_still_counts) {
@@ -187,6 +219,63 @@ TEST(supervised_engine, replaces_a_wrong_frame_and_has_each_event_checked_before
   EXPECT_FALSE(r.engine->bypassed());
 }
 
+TEST(supervised_engine, replaces_a_frame_whose_device_rejected_an_event_or_changed_its_tables) {
+  for (const bool tables : {false, true}) {
+    rig r(tables ? fault_plan{} : at(fault_kind::wrong_decision, 1));
+    r.acts.tables_changed = tables;
+    r.run();
+    EXPECT_EQ(r.counters().failures[engine_failure::wrong], 1U);
+    EXPECT_EQ(r.counters().frames_bypassed.get(), 1U);
+    EXPECT_NE(r.reports.at(0).find(tables ? "the tables changed" : "no selection rejects events"),
+              std::string::npos)
+        << r.reports.at(0);
+    EXPECT_TRUE(r.engine->bypassed());
+  }
+}
+
+TEST(supervised_engine, computes_on_the_cpu_beside_the_waiting_thread) {
+  rig r(from(fault_kind::error, 1));
+  std::promise<void> may_compute;
+  r.of_cpu.starts = [waits = may_compute.get_future().share()] { waits.wait(); };
+  r.start(0);
+  r.start(1);
+  frame& first = *r.engine->frames()[0];
+  frame& second = *r.engine->frames()[1];
+  EXPECT_EQ(r.engine->wait_for(first, 0ns), frame_outcome::not_yet) << "it failed just now";
+  EXPECT_EQ(r.engine->wait_for(second, 0ns), frame_outcome::not_yet) << "one after the other";
+  EXPECT_EQ(r.counters().failures[engine_failure::error], 2U);
+  may_compute.set_value();
+  r.finish(0);
+  r.finish(1);
+  EXPECT_EQ(r.counters().frames_bypassed.get(), 2U);
+}
+
+TEST(supervised_engine, wants_frames_for_the_device_and_for_a_try) {
+  rig r(at(fault_kind::error, 1));
+  EXPECT_TRUE(r.engine->wants_frames());
+  r.run();
+  EXPECT_FALSE(r.engine->wants_frames());
+  r.now += 1s;
+  EXPECT_TRUE(r.engine->wants_frames()) << "a try is due";
+  r.start(1);
+  EXPECT_FALSE(r.engine->wants_frames()) << "one is enough";
+  r.finish(1);
+  EXPECT_TRUE(r.engine->wants_frames());
+}
+
+TEST(supervised_engine, lets_others_go_on_while_the_driver_takes_its_time) {
+  rig r(at(fault_kind::error, 2));
+  r.start(0);
+  r.run(1);
+  r.now += 1s;
+  r.acts.restarts = [&] {
+    std::jthread drains(
+        [&] { r.finish(0); }); // and is joined here: the driver has not answered yet
+  };
+  r.run(2);
+  EXPECT_FALSE(r.engine->bypassed());
+}
+
 TEST(supervised_engine, checks_every_event_of_a_trial_however_few_it_samples) {
   rig r(at(fault_kind::error, 1), 1'000'000'000);
   r.run();
@@ -201,7 +290,8 @@ TEST(supervised_engine, checks_every_event_of_a_trial_however_few_it_samples) {
 TEST(supervised_engine, does_not_believe_results_that_cannot_be) {
   constexpr std::size_t too_small = 4096;
   for (const bool astray : {false, true}) {
-    rig r({}, 0, astray ? 0 : too_small, astray);
+    rig r({}, 0, astray ? 0 : too_small);
+    r.acts.astray = astray;
     r.run();
     EXPECT_EQ(r.counters().failures[engine_failure::wrong], 1U);
     EXPECT_NE(r.reports.at(0).find(astray ? "lies outside the output" : "has no place in"),
@@ -240,6 +330,12 @@ TEST(supervised_engine, a_dead_device_cannot_be_restarted) {
   EXPECT_EQ(r.counters().failures[engine_failure::error], 1U);
   EXPECT_EQ(r.counters().frames_bypassed.get(), 11U);
   EXPECT_NE(r.notes.at(1).find("could not be restarted: no device any more"), std::string::npos);
+  EXPECT_TRUE(r.engine->lost()) << "its tries are used up";
+  EXPECT_NE(r.notes.back().find("only a restart of the daemon"), std::string::npos);
+  r.now += 1min;
+  r.run();
+  EXPECT_EQ(r.counters().restarts.get(), 10U);
+  EXPECT_FALSE(r.engine->wants_frames());
 }
 
 TEST(supervised_engine, starts_no_frame_whose_restart_failed) {
@@ -320,7 +416,13 @@ TEST(late_device, writes_into_a_frame_that_others_use_and_does_no_harm) {
   e.start(f);
   EXPECT_EQ(e.wait_for(f, 0ns), frame_outcome::not_yet);
   now += 1s;
-  ASSERT_EQ(e.wait_for(f, 1ms), frame_outcome::done);
+  const auto wait = [&] {
+    frame_outcome outcome;
+    while ((outcome = e.wait_for(f, 1ms)) == frame_outcome::not_yet) {
+    }
+    return outcome;
+  };
+  ASSERT_EQ(wait(), frame_outcome::done);
   expect_output(f, first, all);
 
   EXPECT_TRUE(e.reads_input(f)) << "it has not even copied it";
@@ -332,7 +434,7 @@ TEST(late_device, writes_into_a_frame_that_others_use_and_does_no_harm) {
   fill(f, second, 1400, r);
   now += 1h;
   e.start(f);
-  ASSERT_EQ(e.wait_for(f, 1ms), frame_outcome::done);
+  ASSERT_EQ(wait(), frame_outcome::done);
   EXPECT_EQ(e.counters().restarts.get(), 0U);
   streams[0]->release();
   while (!e.at_rest(f)) std::this_thread::yield();
@@ -341,11 +443,10 @@ TEST(late_device, writes_into_a_frame_that_others_use_and_does_no_harm) {
 
   // The device has released the frame: it is tried again, on a new queue.
   fill(f, first, 1400, r);
+  now += 1h;
   e.start(f);
   EXPECT_EQ(e.counters().restarts.get(), 1U);
-  frame_outcome outcome;
-  while ((outcome = e.wait_for(f, 1ms)) == frame_outcome::not_yet) std::this_thread::yield();
-  ASSERT_EQ(outcome, frame_outcome::done);
+  ASSERT_EQ(wait(), frame_outcome::done);
   expect_output(f, first, all);
   EXPECT_FALSE(e.bypassed());
 }

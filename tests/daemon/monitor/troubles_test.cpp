@@ -311,11 +311,12 @@ const row rows[] = {
      losing::now, "not even the CPU"},
     {"wrong_results",
      [](looks& l) {
-       l.before.engine.events_wrong.add(1); // it lasts as long as the run
+       l.before.engine.failures.add(engine_failure::wrong); // it lasts as long as the run
+       l.now.engine.failures.add(engine_failure::wrong);
        l.now.engine.events_wrong.add(1);
        l.now.engine.events_verified.add(70);
      },
-     severity::critical, losing::no, "1 of 70 checked events did not unpack to their input"},
+     severity::critical, losing::no, "in 1 frame: 1 of 70 checked events were packed or decided wrong"},
     {"engine_fails", [](looks& l) { l.now.engine.failures.add(engine_failure::hang); },
      severity::note, losing::no, "the device failed on 1 frame of this run"},
     {"engine_fails", [](looks& l) { l.now.engine.failures.add(engine_failure::hang, 3); },
@@ -323,7 +324,7 @@ const row rows[] = {
     {"engine_bypassed", [](looks& l) { l.now.engine.bypassed = true; }, severity::warning,
      losing::no, "the device () failed 0 times in this run, and the CPU computes instead"},
     {"device_lost", [](looks& l) { l.now.parts.device_lost = true; }, severity::warning, losing::no,
-     "lost the device's context"},
+     "this process has lost the device;"},
     {"events_not_judged", [](looks& l) { l.now.events_not_judged = 12; }, severity::warning,
      losing::no, "12 of 100 events have too many hits or clusters to be judged"},
     {"events_not_judged", [](looks& l) { l.now.outcomes.boards_damaged.add(100); },
@@ -619,14 +620,14 @@ TEST(daemon_troubles, name_the_cause_of_most_losses_first) {
   blame(l, 7, 577);
   l.now.parts.receiver_absent = true;
   l.now.spool->seconds_left = 180;
-  l.now.engine.events_wrong.add(1);
+  l.now.engine.failures.add(engine_failure::wrong);
   trouble_watch watch;
   watch.look(l.before, time_point(1s), 100);
   watch.look(l.now, time_point(1500ms), 100.5);
   std::vector<std::string_view> names;
   for (const trouble& t : l.now.troubles.now) names.push_back(t.name);
-  EXPECT_EQ(names,
-            (std::vector<std::string_view>{"crate_fault", "receiver_absent", "wrong_results"}))
+  EXPECT_EQ(names, (std::vector<std::string_view>{"crate_fault", "receiver_absent", "wrong_results",
+                                                  "engine_fails"}))
       << "incomplete events and a disk that fills up are said with their causes";
   EXPECT_EQ(state_text(l.now), "receiving; critical: crate_fault receiver_absent wrong_results");
   EXPECT_EQ(l.now.changes.size(), 2U);

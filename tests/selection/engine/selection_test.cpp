@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole selection on whole events must give the same decisions, summaries and bytes on every
 // executor, in batches of any size, on any number of frames.
+#include <chrono>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/selection/engine/selection_cases.hpp"
+#include "tests/selection/engine/stream_queue.hpp"
 
 namespace l3::test {
 namespace {
@@ -29,6 +32,35 @@ TEST(selection, decides_alike_on_every_executor_and_in_every_batch) {
   const std::vector<made_event> few(events.begin(), events.begin() + 12);
   const std::vector<outcome> of_few(expected.begin(), expected.begin() + 12);
   EXPECT_EQ(s.select(threaded_engine, few, 5, 2, 5), of_few);
+}
+
+TEST(selection, finds_a_bit_that_flipped_in_the_tables_of_a_device_in_the_next_spill) {
+  const small_selecting s;
+  auto events = make_selected_events(6, 3);
+  const selection_program program = s.loaded().program();
+  imagined_memory::allocated_on_device().clear();
+  const auto e = streamed_engine({capacity_for(events, 1400), 1}, &program);
+  const std::span<std::byte> tables = imagined_memory::allocated_on_device().front();
+  frame& f = *e->frames()[0];
+  randomness r(1);
+  const auto compute = [&](std::uint32_t spill) {
+    f.input.clear();
+    for (made_event& event : events) {
+      event.spill = spill;
+      add_event(f.input, event, 1400, r);
+    }
+    e->start(f);
+    return e->wait_for(f, std::chrono::hours(1));
+  };
+  EXPECT_EQ(compute(1), frame_outcome::done);
+  tables.back() ^= std::byte{1}; // a bit of the last prescale, which changes no decision here
+  EXPECT_EQ(compute(1), frame_outcome::done) << "it looks once a spill";
+  EXPECT_EQ(compute(2), frame_outcome::wrong);
+  EXPECT_EQ(f.error, "the selection's tables changed in the device's memory");
+  ASSERT_TRUE(e->restart(f));
+  f.error.clear();
+  EXPECT_EQ(compute(2), frame_outcome::done) << "the tables were sent again";
+  EXPECT_EQ(compute(3), frame_outcome::done);
 }
 
 /// 10⁵ events on the fast executors, a tenth of them on the shuffled one. With L3_LONG=1 the

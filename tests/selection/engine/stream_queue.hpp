@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <typeindex>
 #include <utility>
@@ -37,7 +38,13 @@ struct imagined_memory {
   static buffer allocate_on_device(std::size_t n) {
     buffer b = allocate(n);
     std::memset(b.data(), 0xa5, b.size());
+    allocated_on_device().emplace_back(b.data(), b.size());
     return b;
+  }
+  /// In order, those of earlier engines included.
+  static std::vector<std::span<std::byte>>& allocated_on_device() {
+    static std::vector<std::span<std::byte>> all;
+    return all;
   }
   static std::byte* on_device(std::byte* host) { return host; }
 

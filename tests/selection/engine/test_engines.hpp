@@ -16,6 +16,10 @@ namespace l3::test {
 [[nodiscard]] std::unique_ptr<engine> threaded_engine(const engine_limits& limits,
                                                       const selection_program* program);
 
+/// Its device is imagined (stream_queue.hpp).
+[[nodiscard]] std::unique_ptr<engine> streamed_engine(const engine_limits& limits,
+                                                      const selection_program* program);
+
 class chosen_engine {
 public:
   using maker = decltype(&shuffled_engine);
