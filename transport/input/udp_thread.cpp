@@ -23,7 +23,7 @@ using std::chrono::nanoseconds;
 constexpr auto drop_count_period = milliseconds(100);
 constexpr auto quiet_drop_count_period = std::chrono::seconds(1);
 /// After this silence no chunk waits for its siblings any more.
-constexpr auto silence = unstated_chunks::patience + milliseconds(20);
+constexpr auto silence = spill_resolver::patience + milliseconds(20);
 
 /// Rounds over the ports with data before time limits are checked.
 constexpr int rounds_per_sweep = 16;

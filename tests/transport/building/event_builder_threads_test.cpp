@@ -85,7 +85,7 @@ void feed_from_threads(rig& r, std::uint32_t spill) {
       all.emplace_back([&, t] { feed(r, shares[t], together, t); });
   }
   // A thread was held up for so long that a chunk still waits for its siblings.
-  r.builder.tick(steady_clock::now() + unstated_chunks::patience);
+  r.builder.tick(steady_clock::now() + spill_resolver::patience);
 }
 
 void send_record(rig& r, stream_landing& stream, event_key key) {
