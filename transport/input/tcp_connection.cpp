@@ -60,8 +60,7 @@ tcp_connection::tcp_connection(asio::ip::tcp::socket socket, std::uint32_t run,
   socket_.set_option(integer<IPPROTO_TCP, TCP_USER_TIMEOUT>(unconfirmed_milliseconds), ignored);
 }
 
-void tcp_connection::start(std::function<void()> heard, std::function<void()> ended) {
-  heard_ = std::move(heard);
+void tcp_connection::start(std::function<void()> ended) {
   const auto self = shared_from_this();
   auto done = [self, ended = std::move(ended)](const std::exception_ptr&) {
     if (self->landing_) self->builder_.detach(*self->landing_);
@@ -104,7 +103,7 @@ asio::awaitable<void> tcp_connection::read_records() {
   }
   if (!wrong) co_return;
   input_.refused.add(wrong->reason);
-  if (wrong->after_acknowledgements) refuse_by_ = steady_clock::now() + acknowledge_time_limit;
+  refuse_by_ = steady_clock::now() + acknowledge_time_limit;
   refusal_ = std::move(wrong->text);
 }
 
@@ -138,7 +137,6 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
     if (sequence_ + 1 == hello_) waiting_.add_as_safe_as_the_last(hello_);
     input_.datagrams.add();
     to_write_.cancel();
-    heard_();
   }
   co_return wrong;
 }
@@ -226,8 +224,8 @@ tcp_connection::stream_error tcp_connection::conflict_at(event_key event) const 
           " was received before with different bytes; it and all later records are refused: within "
           "run " +
           std::to_string(run_) +
-          " each event needs its own number; send other data under another run number (run.number)",
-      true};
+          " each event needs its own number; send other data under another run number "
+          "(run.number)"};
 }
 
 asio::awaitable<tcp_connection::problem>

@@ -73,9 +73,8 @@ public:
   tcp_connection(boost::asio::ip::tcp::socket socket, std::uint32_t run, event_builder& builder,
                  input_counters& input, const safe_batches& safe);
 
-  /// Starts both coroutines, which keep the connection alive. Calls `heard` after each record, and
-  /// `ended` when reading has ended.
-  void start(std::function<void()> heard, std::function<void()> ended);
+  /// Starts both coroutines, which keep the connection alive. Calls `ended` when reading has ended.
+  void start(std::function<void()> ended);
   /// Sends the reason to the peer and closes the connection.
   void refuse(std::string why);
   void stop_reading();
@@ -90,10 +89,8 @@ private:
   struct stream_error {
     refused reason;
     std::string text;
-    bool after_acknowledgements = false; ///< the refusal follows those of earlier, valid records
   };
   using problem = std::optional<stream_error>;
-  static constexpr time_point never_wait = time_point::min();
   template <class T>
   using task = boost::asio::awaitable<T>;
 
@@ -126,9 +123,8 @@ private:
   bool ended_by_peer_ = false;
   bool finishing_ = false;
   std::optional<std::string> refusal_;
-  time_point refuse_by_ = never_wait; // until then the refusal waits for acknowledgements
-  std::uint64_t acknowledged_ = 0;    // the highest acknowledged sequence number
-  std::function<void()> heard_;
+  time_point refuse_by_ = time_point::min(); // until then the refusal waits for acknowledgements
+  std::uint64_t acknowledged_ = 0;           // the highest acknowledged sequence number
   boost::asio::cancellation_signal cancel_reading_;
   boost::asio::steady_timer to_write_; // cancelled when there is something to write
 };

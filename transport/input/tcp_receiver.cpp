@@ -90,7 +90,8 @@ public:
   /// Reads from an added connection.
   void take(tcp::socket socket) {
     asio::post(context_, [this, s = std::move(socket)]() mutable {
-      hold(std::move(s)).start([this] { hasten(); }, [this] { --readers_; });
+      hold(std::move(s)).start([this] { --readers_; });
+      tick_.cancel(); // the next one may be far away
     });
   }
   /// Tells the peer why it is refused, and closes.
@@ -116,14 +117,8 @@ private:
     std::erase_if(connections_, [](const auto& c) { return c->closed(); });
   }
 
-  /// Ends a long wait early, because time limits may be pending now.
-  void hasten() {
-    if (std::exchange(quiet_, false)) tick_.cancel();
-  }
-
   void tick() {
-    quiet_ = builder_.is_quiet();
-    tick_.expires_after(quiet_ ? quiet_tick_period : tick_period);
+    tick_.expires_after(connections_.empty() ? quiet_tick_period : tick_period);
     tick_.async_wait([this](const error_code&) {
       if (stopping_) return;
       turns_.add();
@@ -161,7 +156,6 @@ private:
   std::promise<void> unread_;
   std::promise<void> finished_;
   bool stopping_ = false;
-  bool quiet_ = false; ///< the next tick is far away
   std::thread thread_;
 };
 
