@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The event builder that all receivers feed. It records which bytes of a batch are which chunk of
 // which fragment, completes events, and enters them in the batch's tables. It copies bytes as
-// rarely as possible and counts the outcome of every datagram, fragment and event.
+// rarely as possible and counts the outcome of every datagram, fragment and event
+// (docs/follow-an-event.md).
 //
 // Three parts can be read alone: spill_resolver finds the spill of a datagram among the spills of
 // spill_tracker, event_assembler finds its event and chunk, and admission judges an event. This
@@ -13,20 +14,6 @@
 // receive thread that finds the builder taken continues to read as long as its ring has room: the
 // owner may take its datagrams, or it becomes the next owner. Reading, checking and summarizing a
 // datagram, and the checksum and the fragments of a record, need no owner.
-//
-// The life of a chunk: it lands in a slot of a thread's ring; land() reads the boards in it
-// (arrived_chunk.hpp); the owner finds its spill, its event, its fragment. A chunk that does not
-// name its spill goes to the spill of the latest sibling in its fragment, if that fragment lacks
-// it; otherwise a copy of it waits for the next sibling. The slot of a new chunk becomes a piece (a
-// short chunk is copied beside other short ones, and its slot is free again). A chunk is copied if
-// it waited, if its event is parked, or if its slot belongs to another batch than its event. A
-// repeated chunk is compared. When the last chunk of the last fragment has arrived, the builder
-// reads the fragments and admits the event. At the time limit it gives up an incomplete event, or
-// forwards it with a flag. A chunk that comes after the end of its event is late.
-//
-// The life of a batch: it is current while events begin in it, and closes when it is full or old.
-// Its open events may end in it while their datagrams come; the others are parked. It is submitted
-// when it has no open event left and no receiver writes into it.
 #pragma once
 
 #include <chrono>
