@@ -84,44 +84,35 @@ class Comparison(NamedTuple):
         return hollow + [f"{len(keys)} events {what}: {sorted(keys)[:6]}" for what, keys in found if keys]
 
 
-def hollow_blocks(store):
-    """Blocks without an event, of which the receiver does not say that it left out what it had. A spool sends one in the place of a
-    block that it has lost, so that the others follow without a gap: what was in it is lost, or in another block that nobody promised."""
-    found = 0
-    for path in sorted(store.glob("blocks-*.kl3")):
-        with store_reader.open_file(path) as f:
-            f.seek(store_reader.FILE_HEADER.size)
-            while len(header := f.read(store_reader.BLOCK_HEADER.size)) == store_reader.BLOCK_HEADER.size:
-                fields = store_reader.BLOCK_HEADER.unpack(header)
-                payload, events, repeated, settings = fields[4], fields[5], fields[11], fields[12]
-                found += events == 0 and repeated == 0 and settings == 0  # the settings of a selection have blocks of their own
-                f.seek(payload, 1)
-    return found
+def packed_blocks(store, whole=False):
+    """In the order in which they were stored."""
+    return store_reader.read_store(store, whole, read=store_reader.packed)
 
 
-def packed_events(store, whole):
-    """(session, key, packed event), in the order in which they were stored."""
-    for block in store_reader.read_store(store, whole, read=store_reader.packed):
-        for packed in block.events:
-            yield block.session, store_reader.EVENT_HEADER.unpack_from(packed)[1:3], packed
+def keyed(block):
+    """(key, packed event) of each of its events."""
+    return ((store_reader.EVENT_HEADER.unpack_from(packed)[1:3], packed) for packed in block.events)
 
 
 def compare(sent, *stores, keys=None, whole=True):
     """Several stores if a receiver with an empty folder took over; `whole`: each has every block of its sessions."""
     expected = set(sent.keys() if keys is None else keys)
-    seen, doubled, repeated, strange, wrong, right = {}, set(), set(), set(), set(), {}
-    for store in stores:
-        for session, key, packed in packed_events(store, whole):
+    seen, doubled, repeated, strange, wrong, right, hollow = {}, set(), set(), set(), set(), {}, 0
+    for block in (block for store in stores for block in packed_blocks(store, whole)):
+        # A spool sends one in the place of a block that it has lost, so that the others follow without a gap: what was in it is lost, or in
+        # another block that nobody promised. Settings have blocks of their own.
+        hollow += not (block.events or block.repeated or block.settings)
+        for key, packed in keyed(block):
             if key not in expected:
                 strange.add(key)
                 continue
             sessions = seen.setdefault(key, set())
             if sessions:
-                (doubled if session in sessions else repeated).add(key)
-            sessions.add(session)
+                (doubled if block.session in sessions else repeated).add(key)
+            sessions.add(block.session)
             if not _is_right(sent, key, packed, right):
                 wrong.add(key)
-    return Comparison(set(seen), expected - seen.keys(), doubled, repeated, strange, wrong, sum(map(hollow_blocks, stores)))
+    return Comparison(set(seen), expected - seen.keys(), doubled, repeated, strange, wrong, hollow)
 
 
 def _is_right(sent, key, packed, right):
@@ -142,7 +133,7 @@ def _is_right(sent, key, packed, right):
 
 def stored_order(store):
     """The keys, in the order in which they were stored."""
-    return [key for _, key, _ in packed_events(store, False)]
+    return [key for block in packed_blocks(store) for key, _ in keyed(block)]
 
 
 class Datagrams:
@@ -224,7 +215,7 @@ class Hits:
         yield from found.faults(self.may_miss, self.astray | self.changed.keys())
         if stored := self.lost & found.stored:
             yield f"{len(stored)} events stored though they came neither whole nor right: {sorted(stored)[:6]}"
-        for _, key, packed in packed_events(store, False):
+        for key, packed in (event for block in packed_blocks(store) for event in keyed(block)):
             if key in self.changed and key not in self.astray:
                 if list(store_reader.read_event(packed).fragments.values()) != self._as_it_came(key, sent.fragments(*key)):
                     yield f"event {key}, changed on its way, is not stored as it came: {self.changed[key]}"

@@ -51,11 +51,7 @@ class Browser:
 
     def ask(self, method, path, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
-        try:
-            connection.request(method, path, json.dumps(body) if body is not None else None, {"Content-Type": "application/json"})
-            answer = json.loads(connection.getresponse().read())["value"]
-        finally:
-            connection.close()
+        answer = json.loads(harness.http_ask(connection, method, path, None if body is None else json.dumps(body))[2])["value"]
         if isinstance(answer, dict) and "error" in answer:
             raise AssertionError(f"{path}: {answer['message']}")
         return answer

@@ -110,13 +110,18 @@ def bytes_waiting(sockets, port):
     return total
 
 
+def http_ask(connection, method, path, body=None):
+    """(status, type of the body, body)"""
+    with contextlib.closing(connection):
+        connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
+        answer = connection.getresponse()
+        return answer.status, answer.headers["Content-Type"], answer.read()
+
+
 def http_get(host, port, path, raw=False):
     """(status, body)"""
-    with contextlib.closing(http.client.HTTPConnection(host, port, timeout=PATIENCE)) as connection:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        body = answer.read()
-        return answer.status, body if raw else body.decode()
+    status, _, body = http_ask(http.client.HTTPConnection(host, port, timeout=PATIENCE), "GET", path)
+    return status, body if raw else body.decode()
 
 
 # Programs

@@ -46,7 +46,7 @@ class OfTheDaemon(harness.SystemTest):
         fields = store_reader.BLOCK_HEADER.unpack(head)
         self.assertEqual((fields[0], fields[1], fields[4]), (b"KL3B", 2 if fields[12] else 1, len(payload)))
         self.assertEqual(store_reader.crc32c(head[:60]), fields[-1])
-        block = store_reader.read_block(head, payload, fields)
+        block = store_reader.read_block(payload, fields)
         self.assertEqual((block.session, block.sequence, block.run, block.node), (session, sequence, 7, 3))
         self.assertLess(abs(block.sealed - time.time_ns()), 60e9)
         for event in block.events:

@@ -57,13 +57,8 @@ class RunControl:
 
     def request(self, method, path, body=None):
         """(status, type of the content, content)"""
-        connection = UnixConnection(self.path)
-        try:
-            connection.request(method, path, body)
-            answer = connection.getresponse()
-            return answer.status, answer.headers["Content-Type"], answer.read().decode()
-        finally:
-            connection.close()
+        status, kind, content = harness.http_ask(UnixConnection(self.path), method, path, body)
+        return status, kind, content.decode()
 
     def run(self):
         return json.loads(self.request("GET", "/run")[2])

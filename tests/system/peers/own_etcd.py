@@ -47,11 +47,7 @@ class Etcd:
 
     def call(self, path, **body):
         connection = http.client.HTTPConnection(harness.HOST, self.port, timeout=5)
-        try:
-            connection.request("POST", f"/v3/{path}", json.dumps(body))
-            return json.loads(connection.getresponse().read())
-        finally:
-            connection.close()
+        return json.loads(harness.http_ask(connection, "POST", f"/v3/{path}", json.dumps(body))[2])
 
     def keys(self):
         """{name behind the prefix: bytes}"""

@@ -59,6 +59,7 @@ class Block(NamedTuple):
     run: int
     node: int
     sealed: int
+    repeated: int  # events that were left out
     events: list
     settings: Settings  # None if it holds none
     histograms: dict  # of a spill, as its JSON has them; None if it holds none
@@ -341,8 +342,8 @@ def read_event(data, codec=None) -> Event:
     return Event(spill, number, flags, fragments, raw_boards, found, payload, records, pulses)
 
 
-def read_block(header, payload, fields, read=read_event) -> Block:
-    (_, version, codec, flags, _, events, session, sequence, run, node, sealed, _, settings, payload_crc, _) = fields
+def read_block(payload, fields, read=read_event) -> Block:
+    (_, version, codec, flags, _, events, session, sequence, run, node, sealed, repeated, settings, payload_crc, _) = fields
     need((version == 2) == (settings != 0), f"version {version} with {settings} bytes of settings")
     need(codec in (KOTO_CODEC, STRONG_CODEC), f"codec {codec}")
     need(crc32c(payload) == payload_crc, "payload checksum")
@@ -355,7 +356,7 @@ def read_block(header, payload, fields, read=read_event) -> Block:
         found.append(read(payload[at:at + length], codec))
         at += length
     need(at == len(payload) - settings, "bytes after the last event of a block")
-    return Block(codec, session, sequence, run, node, sealed, found, *(read_entries(payload[at:]) if settings else (None, None)))
+    return Block(codec, session, sequence, run, node, sealed, repeated, found, *(read_entries(payload[at:]) if settings else (None, None)))
 
 
 def read_entries(data):
@@ -406,7 +407,7 @@ def read_file(path, read=read_event):
         if end > len(data):
             return
         try:
-            yield read_block(head, view[at + BLOCK_HEADER.size:end], fields, read)
+            yield read_block(view[at + BLOCK_HEADER.size:end], fields, read)
         except StoreError as e:
             raise StoreError(f"{path.name} at {at}: {e}") from None
         at = end
