@@ -1,17 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator meets: the receiver's file of options; a start after a crash says what it cost; a reload takes what it can; a disk that is not
-mounted; `koto-l3 status` and `koto-l3 doctor`. Stops under load are the row R17 of tests/fault, starts that cannot succeed rows of mistakes.py,
-the status of every trouble the rows of headlines. Files that are removed under a running program, and folders that two programs share: spool_test,
+"""What an operator meets: the receiver's file of options; a reload takes what it can; a disk that is not mounted; `koto-l3 status` and
+`koto-l3 doctor`. Crashes and stops under load are the rows R11 and R17 of tests/fault, the status of every trouble its rows of headlines, starts
+that cannot succeed rows of mistakes.py. Files that are removed under a running program, and folders that two programs share: spool_test,
 block_receiver_test, ledger_place_test; every state of a row of status: tests/tools."""
 import contextlib
-import itertools
 import json
-import pathlib
 import re
 import signal
 import socket
-import struct
 import subprocess
 import threading
 import time
@@ -61,53 +58,6 @@ class Receiver(harness.SystemTest):
                 self.assertEqual(json.loads(ledger.read_text())["events"]["forwarded"], 40)
         self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 1)
-
-
-class AfterACrash(harness.SystemTest):
-    def test_a_start_after_a_kill_says_what_it_cost(self):
-        receiver = self.start_receiver()
-        few = {"outbox": {"memory": "1 MiB", "block": "16 KiB"}}
-        daemon = self.start_daemon(**few)
-        self.assertNotIn("did not end properly", daemon.said())
-        sender, sent = self.udp_sender(daemon), self.make_events(900)
-        events = iter(sent.items())
-
-        def send(some):
-            self.send_events(sender, dict(itertools.islice(events, some)))
-
-        send(200)
-        daemon.wait_for(lambda s: s["events"]["forwarded"] > 100, "events to be stored")
-        receiver.kill()
-        send(500)
-        before = daemon.wait_for(lambda s: s["spool"]["spilled"] > 50, "events on disk")
-        daemon.wait_for(lambda s: s["uptime"] > before["uptime"] + 1, "that to be noted")
-        send(200)
-        daemon.kill()
-        record = struct.unpack("<8s10Q", pathlib.Path(f"{daemon.ledger_file}.live").read_bytes())
-        magic, session, run, started, noted, admitted, forwarded, rejected, shed, on_disk, ended = record
-        self.assertEqual((magic, run, ended), (b"KL3L\0\0\1\0", 7, 0))
-        self.assertEqual(f"{session:016x}", before["session"])
-        self.assertGreaterEqual(admitted, before["events"]["admitted"])
-        self.assertGreater(forwarded, 100)
-        self.assertGreater(on_disk, 50)
-        self.assertTrue(started <= noted <= time.time_ns())
-        in_memory = admitted - forwarded - rejected - shed - on_disk
-
-        daemon = self.start_daemon(**few)
-        daemon.wait_to_say("ready: run 7")
-        daemon.wait_to_say(f"the last run (session {before['session']}, run 7) did not end properly")
-        daemon.wait_to_say(f"of {admitted} events admitted, {forwarded} forwarded, {rejected} rejected, {shed} shed, {on_disk} written to disk; "
-                           f"up to {in_memory} were in memory")
-        harness.wait_until(lambda: daemon.metrics()["koto_l3_last_run_lost_events"] == in_memory, f"{in_memory} in the metric")
-        self.start_receiver()
-        daemon.wait_for(lambda s: s["receiver"]["connected"] and not s["spool"]["events"], "what was on disk")
-        self.stop_daemon(daemon)
-        found = self.stored()
-        self.assertGreaterEqual(len(found), admitted - shed - in_memory)
-        self.assert_stored({key: sent[key] for key in found})
-        daemon = self.start_daemon()
-        daemon.wait_to_say("ready: run 7")
-        self.assertNotIn("did not end properly", daemon.said())
 
 
 class Reload(harness.SystemTest):
