@@ -8,6 +8,7 @@
 #include "config/key_kinds.hpp"
 #include "config/readout_list.hpp"
 #include "config/usage_mistake.hpp"
+#include "transport/format/number_list.hpp"
 
 namespace l3 {
 namespace {
@@ -229,6 +230,18 @@ std::string show_devices(const daemon_settings& s) {
   return fmt::format("[{}]", fmt::join(s.compute.devices, ", "));
 }
 
+void set_processors(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+  constexpr int most = 1023;
+  const auto* words = v.as<std::string>();
+  std::vector<int> list;
+  if (words && *words != "auto") list = read_number_list(*words, most);
+  if (!words || (list.empty() && *words != "auto"))
+    return refuse(v, R"(is neither "auto" nor a list like "0-7,16" of processors in 0..1023)");
+  std::ranges::sort(list);
+  list.erase(std::ranges::unique(list).begin(), list.end());
+  s.node.processors = list;
+}
+
 void set_readout(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
   const auto* entries = v.as<toml_value::list>();
   if (!entries || entries->empty())
@@ -268,6 +281,7 @@ const std::vector<section>& sections() {
       {"frames",
        "The batches of events that circulate through the pipeline; they bound memory and latency."},
       {"compute", "Where the kernels run."},
+      {"node", "Where the threads run."},
       {"selection", "Which events are kept."},
       {"histograms", "Histograms that the kernels fill while a selection runs."},
       {"outbox", "Packed events that wait until the receiver has stored them."},
@@ -415,6 +429,17 @@ const std::vector<key>& keys() {
           "compute.dumps", [](auto& s) -> auto& { return s.compute.dumps; },
           "Folder for the batches on which the device failed, for `koto-l3 rerun`; at most 16 "
           "files."),
+
+      {"node.processors",
+       "Processors of all threads; memory then comes from their NUMA node. auto: with several "
+       "nodes, the threads of input and output and the memory are on the network card's node; the "
+       "threads leave processors free that serve the card's interrupts, if enough others are "
+       "there.",
+       "text", R"("auto" or a list like "0-7,16")", set_processors,
+       [](const daemon_settings& s) {
+         return quote(s.node.processors.empty() ? "auto" : show_number_list(s.node.processors));
+       }},
+
       file_name(
           "selection.lines", [](auto& s) -> auto& { return s.selection.lines; },
           "File of cuts, counters and trigger lines; \"built-in\" is deploy/selection.toml. "

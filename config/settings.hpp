@@ -47,8 +47,15 @@ struct log_settings {
   std::string level = "info"; ///< trace, debug, info, warn, error
 };
 
+/// Where the threads run.
+struct node_settings {
+  std::vector<int> processors; ///< of all threads, ascending; empty: daemon/placement.hpp chooses
+  std::vector<int> input = {}; ///< chosen for the threads of input and output; empty: any
+};
+
 struct daemon_settings {
   run_settings run;
+  node_settings node;
   building_settings building;
   udp_settings udp;
   tcp_settings tcp;

@@ -38,6 +38,7 @@
 #include "daemon/monitor/recent_history.hpp"
 #include "daemon/monitor/status.hpp"
 #include "daemon/monitor/troubles.hpp"
+#include "daemon/placement.hpp"
 #include "daemon/reload.hpp"
 #include "daemon/run/run_api.hpp"
 #include "daemon/run/run_control.hpp"
@@ -311,6 +312,11 @@ bool can_start(daemon_settings s) {
   const found_devices devices = find_devices(s.compute);
   static_cast<void>(choose_frames(s, devices, lowest_memory_limit()));
   auto [wrong, notes] = check_start(s);
+  try {
+    static_cast<void>(place_threads(s));
+  } catch (const std::runtime_error& e) {
+    wrong.emplace_back(e.what());
+  }
   wrong.push_back(wrong_with_backend(s.compute));
   wrong.push_back(wrong_with_memory(s, devices, lowest_memory_limit()));
   std::erase(wrong, "");
@@ -348,11 +354,13 @@ int run(const loaded_config& config, const std::string& file) {
   daemon_settings settings = config.settings;
   imagine_a_fault(settings.compute);
   prepare_driver(settings.frames.any_count ? most_frames_chosen : settings.frames.count);
+  const std::string places = place_threads(settings); // before any thread is started
   caught_signals signals;
   const auto manager = service_manager::from_environment();
   long_start start(manager);
   start_logging("koto-l3d", settings.log.level);
 
+  log_info("placement: {}", places);
   const found_devices devices = find_devices(settings.compute);
   const std::string chosen = choose_frames(settings, devices, lowest_memory_limit());
   if (!chosen.empty()) log_info("{}", chosen);

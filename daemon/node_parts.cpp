@@ -119,9 +119,11 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
                           [](std::string_view text) { log_warning("{}", text); },
                           decided_by(s, selection), makes_histograms() ? max_settings_bytes : 0)
                     : std::make_unique<spilling_outbox>(out)),
-      pace(s.forward.rate),
-      fresh(s.forward, out, pace, link_pace::share::fresh,
-            [](std::string_view text) { log_warning("output link: {}", text); }),
+      pace(s.forward.rate), fresh([&] {
+        const stay_on near(s.node.input); // also the threads of ZeroMQ
+        return forwarder(s.forward, out, pace, link_pace::share::fresh,
+                         [](std::string_view text) { log_warning("output link: {}", text); });
+      }()),
       sheds(s.run.number, shed_lines()),
       histograms_stored(makes_histograms() ? std::optional<histogram_stream>(
                                                  std::in_place, *spilling, histograms_of_run(),
@@ -142,18 +144,18 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
           histograms_stored ? &*histograms_stored : nullptr),
       display(display_of(s, selection, work.kept())),
       builder(s.building, frame_capacity(s), s.frames.age, frames, building, outcomes,
-              [this](const spill_summary& ended) { spills.note(ended); }),
-      forward_thread([this](const std::stop_token& stop) {
-        name_this_thread("forwarder");
-        fresh.run(stop, settings.run.drain_time_limit);
-      }) {
+              [this](const spill_summary& ended) { spills.note(ended); }) {
   if (const std::string wrong = wrong_with_outbox(s); !wrong.empty())
     throw std::runtime_error(wrong);
   if (backlog) tell_what_is_wrong_on_disk();
+  // Near the network card, or else near the devices, because receive threads write into the frames.
+  const stay_on near(s.node.input.empty() ? compute.engine().processors() : s.node.input);
+  forward_thread = std::jthread([this](const std::stop_token& stop) {
+    name_this_thread("forwarder");
+    fresh.run(stop, settings.run.drain_time_limit);
+  });
   if (take_up) take_up(); // before any spooled block is sent and anything is received
   if (backlog) start_backlog();
-  // The receive threads write into the frames, so they stay near the devices, too.
-  const stay_on near(compute.engine().processors());
   if (!s.udp.bind.empty() && ports.empty())
     naming_key("udp.bind", [&] { ports = bind_ports(s.udp); });
   if (!ports.empty()) udp.emplace(std::move(ports), s.udp, builder);

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "monitor/log.hpp"
 #include "monitor/version.hpp"
 #include "selection/engine/frame_parts.hpp"
+#include "transport/format/number_list.hpp"
 
 namespace l3 {
 namespace {
@@ -82,7 +82,8 @@ spread_engine engine_of(const daemon_settings& s, const std::optional<loaded_sel
              s.frames.events, devices[d]->name(),
              devices[d]->processors().empty()
                  ? ""
-                 : fmt::format(", near processors {}", fmt::join(devices[d]->processors(), " ")));
+                 : fmt::format(", compute and drain threads on processors {}",
+                               show_number_list(devices[d]->processors())));
     auto cpu = make_engine({backend::pool, s.compute.threads}, bypass_limits_of(s), p);
     all.push_back(std::make_unique<supervised_engine>(
         std::move(devices[d]), std::move(cpu), supervision_of(s), failed,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "gpu/memory/numa.hpp"
+
 namespace l3 {
 
 namespace {
@@ -12,7 +14,8 @@ constexpr std::uint32_t chunks_per_thread = 8;
 } // namespace
 
 thread_pool::thread_pool(std::uint32_t threads) {
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  if (threads == 0)
+    threads = static_cast<std::uint32_t>(std::max<std::size_t>(1, allowed_processors().size()));
   workers_.reserve(threads - 1);
   for (std::uint32_t i = 1; i < threads; ++i) {
     workers_.emplace_back([this] { work_until_stopped(); });

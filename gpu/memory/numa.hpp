@@ -4,32 +4,48 @@
 // from the machine, nothing changes.
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace l3 {
 
-/// Parses "0-3,8" into numbers; empty for any other form.
-[[nodiscard]] std::vector<int> read_cpu_list(const std::string& text);
-
 class numa_topology {
 public:
-  /// `root`: where the kernel lists its devices.
-  explicit numa_topology(std::string root = "/sys") : root_(std::move(root)) {}
+  /// `root`: contains proc and sys.
+  explicit numa_topology(std::filesystem::path root = "/") : root_(std::move(root)) {}
 
+  [[nodiscard]] const std::filesystem::path& root() const { return root_; }
+  [[nodiscard]] std::vector<int> nodes() const; ///< in any order; empty if unknown
   /// The node of a device at a PCI address like 0000:3B:00.0; -1 if unknown, or with one node.
   [[nodiscard]] int node_of(const std::string& pci_address) const;
+  /// The same for a network card like eth0.
+  [[nodiscard]] int node_of_card(const std::string& card) const;
+  /// The processors that serve the interrupts of a network card; empty if unknown.
+  [[nodiscard]] std::vector<int> interrupted_by(const std::string& card) const;
   /// The processors of a node; empty if unknown.
   [[nodiscard]] std::vector<int> processors_of(int node) const;
 
 private:
-  std::string root_;
+  std::filesystem::path root_;
 };
 
-/// Restricts this thread to those of these processors on which it may already run. Does nothing if
-/// there are none, because the operator's choice (taskset, CPUAffinity) has priority.
+/// The processors on which this thread may run, ascending.
+[[nodiscard]] std::vector<int> allowed_processors();
+/// Those of `some` that are also in `others`, or not.
+[[nodiscard]] std::vector<int> common(std::span<const int> some, std::span<const int> others);
+[[nodiscard]] std::vector<int> without(std::span<const int> some, std::span<const int> others);
+
+/// Restricts this thread, and threads that it starts, to those of these processors on which it may
+/// already run. Does nothing if there are none, because the operator's choice (taskset,
+/// CPUAffinity) has priority.
 void run_on(std::span<const int> processors);
+
+/// New memory of this thread, and of threads that it starts, comes from this node as long as it
+/// lasts. Returns false if the system forbids it: memory then comes from anywhere.
+bool prefer_memory_of(int node);
 
 /// While it exists, this thread and threads that it starts run on these processors, as with
 /// run_on(). The started threads stay there.
@@ -44,8 +60,8 @@ private:
   std::vector<int> before_;
 };
 
-/// While it exists, this thread runs on a node, and new memory comes from there as long as it
-/// lasts. A node of -1 changes nothing.
+/// While it exists, this thread runs on a node, and its new memory comes from there, as with
+/// run_on() and prefer_memory_of(). A node of -1 changes nothing.
 class stay_on_node {
 public:
   stay_on_node(int node, const numa_topology& topology);
@@ -55,7 +71,8 @@ public:
 
 private:
   stay_on processors_;
-  bool has_memory_; ///< a memory policy was set
+  int policy_before_ = -1; ///< of this thread's memory; -1: it did not change
+  unsigned long nodes_before_ = 0;
 };
 
 } // namespace l3

@@ -49,9 +49,10 @@ std::unique_ptr<engine> make_device(const compute_settings& settings, const engi
       throw std::runtime_error(why_not);
     const numa_topology machine;
     const int node = machine.node_of(cuda_address(device));
+    const auto allowed_before = allowed_processors();
     const stay_on_node here(node, machine);
     auto made = make_cuda_engine(limits, program, device);
-    made->set_processors(machine.processors_of(node));
+    made->set_processors(common(allowed_before, machine.processors_of(node)));
     return made;
   }
   const bool is_faulty = settings.devices.empty() || device == settings.devices.front();

@@ -189,6 +189,19 @@ TEST(load, mistakes_are_told_with_place_and_remedy) {
     expect_one("tcp.allow = [\"10.0.0.1\", \"" + wrong + "\"]", "tcp.allow");
 }
 
+TEST(load, processors_are_a_list_or_chosen) {
+  const auto processors = [](const std::string& text) {
+    return read_config("node.processors = \"" + text + "\"", "l3.toml").settings.node.processors;
+  };
+  EXPECT_EQ(processors("16,0-2,1"), (std::vector{0, 1, 2, 16}));
+  EXPECT_EQ(processors("auto"), std::vector<int>{});
+  for (const std::string wrong : {R"("")", R"("all")", R"("0-1024")", R"("3-1")", "[0, 1]"}) {
+    const texts found = errors_of("node.processors = " + wrong);
+    ASSERT_EQ(found.size(), 1U) << wrong;
+    EXPECT_NE(found[0].find(R"(is neither "auto" nor a list like)"), std::string::npos) << found[0];
+  }
+}
+
 TEST(load, a_removed_key_is_refused_with_its_replacement) {
   for (const gone_key& k : gone_keys()) {
     EXPECT_EQ(errors_of(std::string(k.path) + " = 1"),

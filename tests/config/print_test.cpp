@@ -77,6 +77,8 @@ hot_above = 40
 reference = "good.json"
 [output]
 codec = "strong"
+[node]
+processors = "0-2,9"
 [outbox]
 memory = "40 MiB"
 block = "300 KiB"
@@ -161,20 +163,22 @@ TEST(print, the_messages_on_the_reference_page_are_what_users_see) {
 }
 
 // A member that no key sets would be forgotten in silence; addresses take two members in one key,
-// and tests choose how much is remembered of known events and which fault the device has.
+// tests choose how much is remembered of known events and which fault the device has, and the
+// daemon chooses some processors.
 TEST(keys, every_setting_has_one) {
   const auto members = [](auto... s) { return (boost::pfr::tuple_size_v<decltype(s)> + ...); };
   const std::size_t addresses = 3;
   const std::size_t remembered = 1;
   const std::size_t fault = 1;
   const std::size_t left_open = 2; // by the word "auto" of a key
+  const std::size_t chosen = 1;
   EXPECT_EQ(keys().size(),
-            members(run_settings{}, building_settings{}, udp_settings{}, tcp_settings{},
-                    frame_settings{}, compute_settings{}, selection_files{}, histogram_settings{},
-                    outbox_settings{}, spool_settings{}, forward_settings{}, farm_settings{},
-                    monitor_settings{}, log_settings{}) -
-                addresses - remembered - fault - left_open);
-  EXPECT_EQ(boost::pfr::tuple_size_v<daemon_settings>, 14U);
+            members(run_settings{}, node_settings{}, building_settings{}, udp_settings{},
+                    tcp_settings{}, frame_settings{}, compute_settings{}, selection_files{},
+                    histogram_settings{}, outbox_settings{}, spool_settings{}, forward_settings{},
+                    farm_settings{}, monitor_settings{}, log_settings{}) -
+                addresses - remembered - fault - left_open - chosen);
+  EXPECT_EQ(boost::pfr::tuple_size_v<daemon_settings>, 15U);
 }
 
 TEST(keys, each_belongs_to_a_section_and_says_what_it_does) {

@@ -8,12 +8,14 @@
 
 #include "config/endpoint.hpp"
 #include "tools/doctor/checks.hpp"
+#include "transport/format/number_list.hpp"
 #include "transport/system/network_cards.hpp"
 
 namespace l3 {
 namespace {
 
 constexpr std::uint32_t ip_and_udp_bytes = 28;
+constexpr int largest_port = 65'535;
 
 constexpr std::int64_t fast = 10'000; ///< Mb/s of a card for which the kernel's defaults are low
 
@@ -157,24 +159,9 @@ void check_cards(const host& h, const daemon_settings& s, findings& to) {
 }
 
 struct port_range {
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;
+  int first = 0;
+  int last = 0;
 };
-
-/// "42000-42007,42100"
-std::vector<port_range> ranges_in(const std::string& text) {
-  std::vector<port_range> ranges;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
-    port_range r;
-    char dash = 0;
-    std::istringstream numbers(part);
-    if (!(numbers >> r.first)) continue;
-    if (!(numbers >> dash >> r.last)) r.last = r.first;
-    ranges.push_back(r);
-  }
-  return ranges;
-}
 
 void check_ports(const host& h, const daemon_settings& s, findings& to) {
   constexpr const char* what = "network.ports";
@@ -182,17 +169,17 @@ void check_ports(const host& h, const daemon_settings& s, findings& to) {
   port_range outgoing;
   if (!(text >> outgoing.first >> outgoing.last)) return;
   const std::string kept_now = h.text("proc/sys/net/ipv4/ip_local_reserved_ports");
-  const auto reserved = ranges_in(kept_now);
+  const auto reserved = read_number_list(kept_now, largest_port);
   std::vector<port_range> ours;
-  if (!s.udp.bind.empty()) ours.push_back({s.udp.port, s.udp.port + s.udp.ports - 1U});
+  if (!s.udp.bind.empty()) ours.push_back({s.udp.port, s.udp.port + s.udp.ports - 1});
   if (!s.tcp.bind.empty()) ours.push_back({s.tcp.port, s.tcp.port});
   if (!s.monitor.bind.empty()) ours.push_back({s.monitor.port, s.monitor.port});
   std::string open;
   for (const port_range& r : ours) {
     const bool meets = r.last >= outgoing.first && r.first <= outgoing.last;
-    const bool kept = std::ranges::any_of(
-        reserved, [&](const port_range& k) { return k.first <= r.first && r.last <= k.last; });
-    if (!meets || kept) continue;
+    const auto kept = std::ranges::count_if(
+        reserved, [&](int port) { return port >= r.first && port <= r.last; });
+    if (!meets || kept == r.last - r.first + 1) continue;
     open += open.empty() ? "" : ",";
     open += r.first == r.last ? fmt::to_string(r.first) : fmt::format("{}-{}", r.first, r.last);
   }

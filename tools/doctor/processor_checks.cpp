@@ -53,13 +53,9 @@ void check_numa(const host& h, findings& to) {
                          fmt::format("{} NUMA nodes, and the kernel moves pages between them while "
                                      "the daemon uses them",
                                      nodes.size()),
-                         "sysctl -w kernel.numa_balancing=0, and start the daemon with numactl "
-                         "--cpunodebind=N --membind=N, N the network card's node"});
+                         "sysctl -w kernel.numa_balancing=0"});
   to.push_back({health::ok, what,
-                fmt::format("{} NUMA nodes, pages stay where they are; the network card's node is "
-                            "in /sys/class/net/CARD/device/numa_node",
-                            nodes.size()),
-                ""});
+                fmt::format("{} NUMA nodes, pages stay where they are", nodes.size()), ""});
 }
 
 } // namespace

@@ -2,7 +2,11 @@
 #include <atomic>
 #include <set>
 #include <thread>
+#include <vector>
 
+#include <sched.h>
+
+#include "gpu/memory/numa.hpp"
 #include "tests/gpu/decode/swap_cases.hpp"
 #include "tests/gpu/executors/cpu_executors.hpp"
 #include "tests/gpu/executors/executor_cases.hpp"
@@ -50,6 +54,13 @@ TEST(thread_pool, uses_all_its_threads) {
     all_here.wait(lock, [&] { return seen.size() == 4; }); // no thread can take two blocks
   });
   EXPECT_EQ(seen.size(), 4U);
+}
+
+TEST(thread_pool, has_a_thread_for_each_processor_that_it_may_use) {
+  std::jthread([] {
+    run_on(std::vector{sched_getcpu()});
+    EXPECT_EQ(thread_pool(0).threads(), 1U);
+  });
 }
 
 TEST(thread_pool, covers_every_block_once_for_many_sizes) {

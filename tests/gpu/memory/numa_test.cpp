@@ -1,52 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// With a folder in the place of /sys: two nodes, a device on the second.
+// With a folder in the place of /proc and /sys.
 #include "gpu/memory/numa.hpp"
 
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <linux/mempolicy.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include "tests/tools/temporary_folder.hpp"
+#include "tests/gpu/memory/fake_machine.hpp"
 
 namespace l3 {
 namespace {
 
 using list = std::vector<int>;
-
-struct fake_machine {
-  fake_machine() {
-    write("bus/pci/devices/0000:3b:00.0/numa_node", "1\n");
-    write("bus/pci/devices/0000:3c:00.0/numa_node", "-1\n");
-    write("devices/system/node/node0/cpulist", "0-1,4\n");
-    write("devices/system/node/node1/cpulist", std::to_string(here) + "\n");
-  }
-  void write(const std::string& file, const std::string& text) const {
-    std::filesystem::create_directories((root / file).parent_path());
-    std::ofstream(root / file) << text;
-  }
-
-  temporary_folder root;
-  int here = sched_getcpu(); ///< a processor on which this test may run
-  numa_topology topology{root.path().string()};
-};
+using fake_machine = test::fake_machine;
 
 std::size_t processors() {
   cpu_set_t set;
   EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
   return static_cast<std::size_t>(CPU_COUNT(&set));
-}
-
-TEST(numa, reads_lists_of_processors_and_refuses_anything_else) {
-  EXPECT_EQ(read_cpu_list("0-3,8"), (list{0, 1, 2, 3, 8}));
-  EXPECT_EQ(read_cpu_list("5"), list{5});
-  EXPECT_EQ(read_cpu_list(""), list{});
-  for (const char* text : {"-1", "3-1", "1,", ",1", "1-", "a", "0-99999", "1;2", "1--2"})
-    EXPECT_EQ(read_cpu_list(text), list{}) << text;
-  EXPECT_EQ(read_cpu_list("0-1023").size(), 1024U);
-  EXPECT_EQ(read_cpu_list("0-1024"), list{});
 }
 
 TEST(numa, finds_the_node_of_a_device_and_its_processors) {
@@ -57,8 +33,34 @@ TEST(numa, finds_the_node_of_a_device_and_its_processors) {
     EXPECT_EQ(m.topology.node_of(unknown), -1) << unknown;
   EXPECT_EQ(m.topology.processors_of(-1), list{});
   EXPECT_EQ(m.topology.processors_of(7), list{});
-  m.write("bus/pci/devices/0000:3c:00.0/numa_node", "many");
+  m.write("sys/bus/pci/devices/0000:3c:00.0/numa_node", "many");
   EXPECT_EQ(m.topology.node_of("0000:3c:00.0"), -1);
+  list nodes = m.topology.nodes();
+  std::ranges::sort(nodes);
+  EXPECT_EQ(nodes, (list{0, 1}));
+}
+
+TEST(numa, finds_the_node_and_the_interrupts_of_a_network_card) {
+  const fake_machine m;
+  EXPECT_EQ(m.topology.node_of_card("eth0"), 1);
+  EXPECT_EQ(m.topology.node_of_card("eth7"), -1);
+  EXPECT_EQ(m.topology.interrupted_by("eth0"), list{});
+  m.interrupts("eth0", "31", "0-1");
+  EXPECT_EQ(m.topology.interrupted_by("eth0"), (list{0, 1}));
+}
+
+TEST(numa, gives_memory_its_former_policy_back) {
+  std::jthread([] {
+    const auto policy = [] {
+      int now = -1;
+      syscall(SYS_get_mempolicy, &now, nullptr, 0, nullptr, 0);
+      return now;
+    };
+    const fake_machine m;
+    if (!prefer_memory_of(0)) GTEST_SKIP() << "the system allows no policy of memory";
+    { const stay_on_node there(0, m.topology); }
+    EXPECT_EQ(policy(), MPOL_PREFERRED);
+  });
 }
 
 TEST(numa, stays_on_the_node_and_leaves_it_again) {
