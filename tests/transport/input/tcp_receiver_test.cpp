@@ -262,6 +262,8 @@ TEST_F(tcp, a_peer_that_breaks_the_format_is_told_and_counted) {
   told(refused::stream_content,
        {hello, record(record_type::event, 3, 2, event_record_body(0, {}))});
   EXPECT_EQ(r.counters.fragments_seen, 0U);
+  told(refused::stream_sequence, {hello, event(3), event(2)});
+  told(refused::stream_sequence, {hello, event(2), event(2)});
 
   client c(receiver->port());
   c.send(record(record_type::hello, 0, 1, hello_bytes(1, readout::koto())));

@@ -114,6 +114,22 @@ TEST(stored_settings, of_a_block_that_was_taken_back_come_with_the_next) {
   EXPECT_EQ(found[1].sequence, 2U);
 }
 
+TEST(stored_settings, any_flipped_bit_of_a_block_is_found) {
+  bytes block = with(block_of(1), settings_of("what decides"));
+  block_header header;
+  ASSERT_EQ(check_block(block, header), block_fault::none);
+  for (std::size_t bit = 0; bit < 8 * block.size(); ++bit) {
+    std::byte& changed = block[bit / 8];
+    changed ^= std::byte{1} << bit % 8;
+    const block_fault fault = check_block(block, header);
+    if (bit / 8 < sizeof(block_header))
+      ASSERT_NE(fault, block_fault::none) << "bit " << bit;
+    else
+      ASSERT_EQ(fault, block_fault::payload_checksum) << "bit " << bit;
+    changed ^= std::byte{1} << bit % 8;
+  }
+}
+
 TEST(stored_settings, a_block_says_how_long_they_are_and_no_longer_than_it_is) {
   const bytes block = with(block_of(1), settings_of("what decides"));
   block_header header;
