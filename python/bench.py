@@ -136,6 +136,11 @@ def main():
             events.store.menu(), events.raw[column]
             return events
 
+        def read_before():
+            events = opened(o.store)
+            events.samples("crystal 1235", threads=1)
+            return events
+
         def one_channel(events):
             events.samples("crystal 1234", threads=1)
 
@@ -173,6 +178,8 @@ def main():
                  (here, one_channel), (h5("events.h5"), lambda file: file["w"][:, 1234, :]), 50),
                 ("one channel of events whose summaries were read", "h5py uncompressed, a chunk an event",
                  (lambda: opened(o.store, "fired"), one_channel), (h5("events.h5"), lambda file: file["w"][:, 1234, :]), 50),
+                ("one channel of events of which another was read", "h5py uncompressed, a chunk an event",
+                 (read_before, one_channel), (h5("events.h5"), lambda file: file["w"][:, 1234, :]), 50),
                 ("summaries", "a pure-Python reader", (lambda: l3.open(o.store).events(), summaries), (mapped, summaries_in_python), 20)):
             table.append((what, against, *best(us, them), bar))
         size = every.nbytes / 1e9
