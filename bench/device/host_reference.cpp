@@ -5,9 +5,10 @@
 #include <cstring>
 
 #include "bench/decode/decoder.hpp"
+#include "bench/harness/packed_events.hpp"
 #include "gpu/executors/serial.hpp"
 #include "selection/engine/frame_parts.hpp"
-#include "selection/packing/two_pass_plan.hpp"
+#include "selection/packing/packing_plan.hpp"
 
 namespace l3::bench {
 
@@ -44,17 +45,18 @@ std::vector<std::byte> pack_on_host(const decode_batch& batch, codec_id codec) {
   const batch_view in = batch.view();
   const batch_capacity c = batch.capacity();
   std::vector<event_result> results(c.events);
-  frame_summary summary;
-  std::vector<std::byte> output(largest_output(c));
+  std::vector<std::uint64_t> starts(c.events);
+  const auto end = give_rooms(in.events, in.fragments, 0, starts.data());
+  std::vector<std::byte> output(end.value());
   region counted;
-  static_cast<void>(frame_columns::take(counted, c, {nullptr, c.events}, codec));
+  static_cast<void>(frame_columns::take(counted, c, {nullptr, c.events}, codec, false));
   const buffer memory = host_memory::allocate(counted.used());
   region from(memory);
-  const frame_columns columns = frame_columns::take(from, c, {results.data(), c.events}, codec);
+  const frame_columns columns =
+      frame_columns::take(from, c, {results.data(), c.events}, codec, false);
   serial_queue queue;
-  two_pass_plan<keep_all>::run(queue, in, columns, {output.data(), output.size()}, &summary);
-  output.resize(summary.output_bytes);
-  return output;
+  packing_plan<keep_all>::run(queue, in, columns, {output.data(), {starts.data(), c.events}});
+  return packed_events(results, output);
 }
 
 } // namespace l3::bench

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3-bench engine`: frames of synthetic events through the engine, as many in flight as it
-// has, with results and packed events in host memory, with each form of packing and, on a device,
-// each output path. With --select the events are simulated, and rows are added for a selecting
-// engine, as in production. The limit of the same run: on a device the same buffers copied without
-// computing, on a CPU one core's memcpy of them.
+// has, with results and packed events in host memory. With --select the events are simulated, and
+// rows are added for a selecting engine, as in production. The limit of the same run: on a device
+// the same buffers copied without computing, on a CPU one core's memcpy of them.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "bench/harness/made_up_batch.hpp"
 #include "bench/harness/options.hpp"
+#include "bench/harness/packed_events.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/pipeline/arrivals.hpp"
 #include "bench/selection/select_batch.hpp"
@@ -68,9 +68,8 @@ public:
     options_.batches = std::max(o.batches, o.frames); // every frame is checked
     expect(nullptr, expected_);
     if (o.select) expect(contents_.program(), expected_selected_);
-    add_engine(packing_form::two_passes, nullptr);
-    if (!device) add_engine(packing_form::one_pass, nullptr);
-    if (o.select) add_engine(packing_form::two_passes, contents_.program());
+    add_engine(nullptr);
+    if (o.select) add_engine(contents_.program());
     const engine& first = *engines_.front();
     bytes_ = fragment_bytes(first.frames()[0]->input);
     for (const frame* f : first.frames())
@@ -103,20 +102,17 @@ public:
 
 private:
   std::unique_ptr<engine> make(const compute_settings& where, std::uint32_t frames,
-                               packing_form packing, const selection_program* program) const {
-    auto e = make_engine(where, {contents_.capacity(), frames, 0, packing}, program);
+                               const selection_program* program) const {
+    auto e = make_engine(where, {contents_.capacity(), frames}, program);
     for (frame* f : e->frames()) contents_.fill(f->input);
     return e;
   }
 
   /// `program`: null keeps all events.
-  void add_engine(packing_form packing, const selection_program* program) {
-    engine* const e =
-        engines_.emplace_back(make(options_.compute, options_.frames, packing, program)).get();
+  void add_engine(const selection_program* program) {
+    engine* const e = engines_.emplace_back(make(options_.compute, options_.frames, program)).get();
     std::string name = "engine, " + std::string(e->name()) +
-                       (program != nullptr                  ? ", selection"
-                        : packing == packing_form::one_pass ? ", one pass"
-                                                            : ", two passes");
+                       (program != nullptr ? ", selection" : ", every event kept");
     const auto& expected = program != nullptr ? expected_selected_ : expected_;
     entrants_.push_back({std::move(name), [e] { poison(*e); }, [this, e] { through(*e); },
                          [e, &expected] { return is_right(*e, expected); }});
@@ -139,11 +135,11 @@ private:
 
   /// Stores the output of the reference executor.
   void expect(const selection_program* program, std::vector<std::byte>& output) const {
-    const auto reference = make({backend::serial, 0}, 1, packing_form::two_passes, program);
+    const auto reference = make({backend::serial, 0}, 1, program);
     frame& f = *reference->frames()[0];
     reference->start(f);
     if (!reference->wait(f)) throw command_error(f.error);
-    output.assign(f.output.begin(), f.output.end());
+    output = packed_events(f.results, f.output);
   }
 
   static void poison(const engine& e) {
@@ -152,8 +148,9 @@ private:
   }
 
   [[nodiscard]] static bool is_right(const engine& e, const std::vector<std::byte>& expected) {
-    return std::ranges::all_of(
-        e.frames(), [&](const frame* f) { return std::ranges::equal(f->output, expected); });
+    return std::ranges::all_of(e.frames(), [&](const frame* f) {
+      return packed_events(f->results, f->output) == expected;
+    });
   }
 
   engine_options options_;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/harness/packed_events.hpp"
 #include "bench/harness/queue_memory.hpp"
 #include "bench/selection/select_runner.hpp"
 #include "selection/engine/frame_parts.hpp"
@@ -33,9 +34,12 @@ public:
       : memory_(make_queue()), tables_(make_queue(), program.tables), batch_(batch),
         capacity_(batch.capacity()), plan_(with_slots_apart(program, capacity_)),
         input_(memory_.place(batch.bytes())), copied_(memory_.allocate(batch.bytes().size())),
-        output_(memory_.allocate(largest_output(
-            capacity_, packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits) +
-                           packed_payload_bytes(max_lines)))) {
+        output_(memory_.allocate(largest_output(capacity_, most_between))) {
+    std::vector<std::uint64_t> starts(capacity_.events);
+    static_cast<void>(
+        give_rooms(batch.view().events, batch.view().fragments, most_between, starts.data())
+            .value());
+    starts_ = memory_.place(column<const std::uint64_t>(starts.data(), capacity_.events));
     region columns;
     region results;
     static_cast<void>(take(columns, results));
@@ -78,10 +82,7 @@ public:
       run_steps();
       run_packing();
     });
-    all.back().what.is_right = [this, &expected] {
-      return packed_bytes() == expected.packed.size() &&
-             memory_.begins_with(output_, expected.packed);
-    };
+    all.back().what.is_right = [this, &expected] { return packed() == expected.packed; };
     return all;
   }
 
@@ -103,7 +104,7 @@ public:
       made.by_step.push_back(columns());
     }
     run_packing();
-    made.packed = copy_of(output_.data(), packed_bytes());
+    made.packed = packed();
     for (const std::byte accepted :
          memory_.read(frame_.packing.events.accepted.data(), capacity_.events))
       made.kept += std::to_integer<std::uint32_t>(accepted);
@@ -111,6 +112,10 @@ public:
   }
 
 private:
+  static constexpr std::uint32_t most_between =
+      packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits) +
+      packed_payload_bytes(max_lines);
+
   using steps = std::vector<std::unique_ptr<sequence_step<Queue>>>;
 
   void prepare(std::span<const std::byte> columns) {
@@ -127,13 +132,16 @@ private:
     for (const auto& step : steps_) step->run(memory_.queue(), frame_);
   }
   void run_packing() {
-    pack_accepted(memory_.queue(), frame_.batch, frame_.packing, {output_.data(), output_.size()},
-                  summary_);
+    const output_view out{output_.data(), starts_};
+    pack_accepted(memory_.queue(), frame_.batch, frame_.packing, out);
+    deliver(memory_.queue(), frame_.batch, frame_.packing, out);
   }
-  [[nodiscard]] std::uint64_t packed_bytes() {
-    frame_summary s;
-    std::memcpy(&s, memory_.read(summary_, sizeof s).data(), sizeof s);
-    return s.output_bytes;
+  [[nodiscard]] std::vector<std::byte> packed() {
+    std::vector<event_result> results(capacity_.events);
+    const std::size_t bytes = results.size() * sizeof(event_result);
+    std::memcpy(results.data(), memory_.read(frame_.packing.events.results.data(), bytes).data(),
+                bytes);
+    return packed_events(results, memory_.read(output_.data(), output_.size()));
   }
 
   [[nodiscard]] static sequence_plan with_slots_apart(const selection_program& program,
@@ -151,9 +159,10 @@ private:
 
   /// The steps on their columns; none while memory is only counted.
   [[nodiscard]] steps take(region& columns, region& results) {
-    summary_ = results.take<frame_summary>(1).data();
-    frame_.packing =
-        frame_columns::take(columns, capacity_, results.take<event_result>(capacity_.events));
+    frame_.packing = frame_columns::take(
+        columns, capacity_, results.take<event_result>(capacity_.events), codec_id::koto, false);
+    if (Queue::memory::has_device) // apart from the columns that are compared
+      frame_.packing.slots = results.take<std::byte>(capacity_.boards * board_slot_bytes);
     const auto summary = columns.take<event_summary>(capacity_.events);
     frame_.packing.selected = {summary,
                                tables_.there().packed_lines,
@@ -178,7 +187,7 @@ private:
   buffer columns_; ///< of all algorithms and of packing, except results and packets
   buffer results_;
   buffer packets_; ///< found once for algorithms that run alone
-  frame_summary* summary_ = nullptr;
+  column<const std::uint64_t> starts_;
   selection_frame frame_;
   steps steps_;
 };

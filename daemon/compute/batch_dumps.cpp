@@ -21,22 +21,26 @@ std::vector<T> copy(std::span<T> rows, std::size_t used) {
   return {rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(used)};
 }
 
-std::vector<stored_result> stored(std::span<const event_result> results) {
-  std::vector<stored_result> all;
-  all.reserve(results.size());
-  for (const event_result& r : results) {
+/// Stores the results, and the packed events without the gaps between their rooms. An entry that
+/// points outside the output keeps its offset.
+void store_results(const frame& f, batch_file& to) {
+  to.results.reserve(f.results.size());
+  for (const event_result& r : f.results) {
     stored_result s;
     s.offset = r.offset;
+    if (r.offset <= f.output.size() && r.bytes <= f.output.size() - r.offset) {
+      s.offset = to.output.size();
+      const auto packed = f.output.subspan(r.offset, r.bytes);
+      to.output.insert(to.output.end(), packed.begin(), packed.end());
+    }
     s.bytes = r.bytes;
     s.original_bytes = r.original_bytes;
     s.flags = r.flags;
     s.boards_damaged = r.boards_damaged;
     s.boards_opaque = r.boards_opaque;
     s.kept = r.kept ? 1 : 0;
-    s.no_room = r.no_room ? 1 : 0;
-    all.push_back(s);
+    to.results.push_back(s);
   }
-  return all;
 }
 
 std::int64_t seconds_since_epoch() {
@@ -98,8 +102,7 @@ batch_file batch_dumps::copy_of(std::string_view kind, std::string_view reason,
   b.pieces = copy(in.pieces, in.used_pieces);
   b.boards = copy(in.boards, in.used_boards);
   b.input = copy(in.bytes, in.used_bytes);
-  b.results = stored(f.results);
-  b.output.assign(f.output.begin(), f.output.end());
+  store_results(f, b);
   return b;
 }
 

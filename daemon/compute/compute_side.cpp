@@ -15,7 +15,7 @@ namespace l3 {
 namespace {
 
 engine_limits limits_of(const daemon_settings& s) {
-  engine_limits limits{frame_capacity(s), s.frames.count, 0};
+  engine_limits limits{frame_capacity(s), s.frames.count};
   limits.codec = s.outbox.codec;
   return limits;
 }
@@ -119,7 +119,7 @@ std::uint64_t least_frame_bytes(const daemon_settings& s) {
   region counted;
   (void)frame_parts::take(counted, c, largest_output(c));
   if (s.outbox.codec == codec_id::strong)
-    counted.take_bytes(std::size_t{c.boards} * encoded_slot_bytes);
+    counted.take_bytes(std::size_t{c.boards} * board_slot_bytes);
   return counted.used();
 }
 

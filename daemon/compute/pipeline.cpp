@@ -195,10 +195,6 @@ void pipeline::append(const frame& f, std::size_t event) {
   outcomes_.computed_bytes.add(result.original_bytes);
   outcomes_.boards_damaged.add(result.boards_damaged);
   outcomes_.boards_opaque.add(result.boards_opaque);
-  if (result.no_room) { // it would find no room next time either, so its sender need not keep it
-    outcomes_.events_shed.add(shed::engine);
-    return;
-  }
   if (!f.summaries.empty()) lines_.add(f.summaries[event]);
   if (!result.kept) {
     outcomes_.events_rejected.add();

@@ -71,7 +71,7 @@ std::size_t sampled_check::memory() const {
 std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
   const event_result& r = f.results[event];
   std::string wrong;
-  if (r.kept || r.no_room)
+  if (r.kept)
     wrong = wrong_with_packed(f, event);
   else if (f.summaries.empty())
     wrong = about(f.input.events[event], "is missing, but no selection rejects events");
@@ -81,8 +81,6 @@ std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
 std::string sampled_check::wrong_with_packed(const frame& f, std::size_t event) {
   const event_entry& e = f.input.events[event];
   const event_result& r = f.results[event];
-  if (r.no_room)
-    return about(e, "has no place in the frame's output, which has room for all events");
   if (r.offset > f.output.size() || r.bytes > f.output.size() - r.offset)
     return about(e, "lies outside the output");
   const auto view = packed_event_view::parse(f.output.subspan(r.offset, r.bytes));

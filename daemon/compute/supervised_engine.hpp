@@ -61,8 +61,7 @@ public:
   /// Receives other news for the operator.
   using note = std::function<void(std::string_view)>;
 
-  /// The device owns the frames. `cpu` has one frame, without memory for input. A frame's output
-  /// has room for every event, so an event without room is a wrong result. `reference`: see
+  /// The device owns the frames. `cpu` has one frame, without memory for input. `reference`: see
   /// sampled_check.
   supervised_engine(std::unique_ptr<engine> device, std::unique_ptr<engine> cpu,
                     supervision settings, failure_report failed, note tell,

@@ -197,7 +197,7 @@ def threads(short):
         few = ("--rounds", 1) if short else ()
         engine = bench("engine", "--backend", "pool", "--threads", n, "--select", "--events", 4 if short else 64, "--batches", 4 if short else 32, *few)
         rate = {r["what"].split(", ")[-1]: r["events_per_second"] for r in engine["rows"]}
-        for name, what in (("packing alone", "one pass"), ("selection and packing", "selection")):
+        for name, what in (("packing alone", "every event kept"), ("selection and packing", "selection")):
             rows.setdefault(name, []).append((n, rate[what] / 1e3))
         if n in (1, 2, 4):
             built = bench("building", "--threads", n, "--datagrams", 64, "--events", 16 if short else 512, *few)

@@ -26,34 +26,12 @@ public:
   /// Loads sample word first + k · stride, unchanged, into words[k].
   template <std::uint32_t stride, std::uint32_t n>
   __device__ void load_samples(std::uint32_t first, std::uint32_t (&words)[n]) const {
-    if (found_.lies_in(found_packet::one)) {
-      const std::uint32_t* const from = words_of_first() + (header + first);
-#pragma unroll
-      for (std::uint32_t k = 0; k < n; ++k) words[k] = from[stride * k];
-    } else if (found_.lies_in(found_packet::two)) {
-      const auto at = static_cast<std::int32_t>(word * (header + first));
-      const std::int32_t left = static_cast<std::int32_t>(found_.first_bytes) - at; // or negative
-      const std::byte* const one = in_.input + found_.first + at;
-      const std::byte* const other = second() + at;
-#pragma unroll
-      for (std::uint32_t k = 0; k < n; ++k) {
-        const auto further = static_cast<std::int32_t>(word * stride * k);
-        words[k] =
-            *reinterpret_cast<const std::uint32_t*>((further < left ? one : other) + further);
-      }
-    } else {
-      // Such packets are rare. A loop that is not unrolled takes no registers for them, and the
-      // words move up because registers have no index.
-#pragma unroll
-      for (std::uint32_t k = 0; k < n; ++k) words[k] = 0;
-#pragma unroll 1
-      for (std::uint32_t k = 0; k < n; ++k) {
-        const std::uint32_t next = of_any(header + first + stride * k);
-#pragma unroll
-        for (std::uint32_t m = 1; m < n; ++m) words[m - 1] = words[m];
-        words[n - 1] = next;
-      }
-    }
+    load_rows<stride>(first, words, [](std::uint32_t k) { return k; });
+  }
+  /// Likewise the first two of each four rows: 0, 1, 4, 5, 8, …, a stride apart.
+  template <std::uint32_t stride, std::uint32_t n>
+  __device__ void load_pairs(std::uint32_t first, std::uint32_t (&words)[n]) const {
+    load_rows<stride>(first, words, [](std::uint32_t k) { return 4 * (k / 2) + k % 2; });
   }
 
   /// Word n of the packet.
@@ -70,18 +48,48 @@ public:
       for (std::uint32_t k = 0; k < n; ++k) words[k] = of_two(first + stride * k);
       return;
     }
+    load_any(words, [&](std::uint32_t k) { return first + stride * k; });
+  }
+
+private:
+  /// `row(k)` is the row of words[k].
+  template <std::uint32_t stride, std::uint32_t n, class Row>
+  __device__ void load_rows(std::uint32_t first, std::uint32_t (&words)[n], Row row) const {
+    if (found_.lies_in(found_packet::one)) {
+      const std::uint32_t* const from = words_of_first() + (header + first);
+#pragma unroll
+      for (std::uint32_t k = 0; k < n; ++k) words[k] = from[stride * row(k)];
+    } else if (found_.lies_in(found_packet::two)) {
+      const auto at = static_cast<std::int32_t>(word * (header + first));
+      const std::int32_t left = static_cast<std::int32_t>(found_.first_bytes) - at; // or negative
+      const std::byte* const one = in_.input + found_.first + at;
+      const std::byte* const other = second() + at;
+#pragma unroll
+      for (std::uint32_t k = 0; k < n; ++k) {
+        const auto further = static_cast<std::int32_t>(word * stride * row(k));
+        words[k] =
+            *reinterpret_cast<const std::uint32_t*>((further < left ? one : other) + further);
+      }
+    } else {
+      load_any(words, [&](std::uint32_t k) { return header + first + stride * row(k); });
+    }
+  }
+
+  /// Such packets are rare. A loop that is not unrolled takes no registers for them, and the words
+  /// move up because registers have no index.
+  template <std::uint32_t n, class Number>
+  __device__ void load_any(std::uint32_t (&words)[n], Number number) const {
 #pragma unroll
     for (std::uint32_t k = 0; k < n; ++k) words[k] = 0;
 #pragma unroll 1
     for (std::uint32_t k = 0; k < n; ++k) {
-      const std::uint32_t next = of_any(first + stride * k);
+      const std::uint32_t next = of_any(number(k));
 #pragma unroll
       for (std::uint32_t m = 1; m < n; ++m) words[m - 1] = words[m];
       words[n - 1] = next;
     }
   }
 
-private:
   [[nodiscard]] __device__ const std::uint32_t* words_of_first() const {
     return reinterpret_cast<const std::uint32_t*>(in_.input + found_.first);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads that are issued in place. The compiler moves other loads down to the use of their value,
 // behind branches that wait for loads; then a warp waits for one after the other. These are relaxed
-// loads, like observe() in gpu/executors/atomics.cuh, so they come from the L2 cache.
+// loads, so they come from the L2 cache.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,12 @@ namespace l3 {
                : "l"(__cvta_generic_to_global(from)));
   return value;
 }
-[[nodiscard]] __device__ inline bool load_here(const bool* from) {
-  static_assert(sizeof(bool) == sizeof(std::uint8_t));
-  return load_here(reinterpret_cast<const std::uint8_t*>(from)) != 0;
+[[nodiscard]] __device__ inline std::uint64_t load_here(const std::uint64_t* from) {
+  std::uint64_t value = 0;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
+               : "=l"(value)
+               : "l"(__cvta_generic_to_global(from)));
+  return value;
 }
 [[nodiscard]] __device__ inline std::uint32_t load_here(const std::uint32_t* from) {
   std::uint32_t value = 0;

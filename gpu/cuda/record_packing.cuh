@@ -36,23 +36,22 @@ struct record_half {
   }
 };
 
-/// The samples that a thread packs, two per word. The thread has loaded two of its four octets
-/// itself; the other thread has loaded the other two.
+/// The samples that a thread packs, two per word. Of each quad the thread has loaded one pair
+/// itself; the other thread has loaded the other pair.
 struct packed_samples {
   static constexpr std::uint32_t words = 8;
-  static constexpr std::uint32_t octets = 2; // in this many words
   std::uint32_t own[words];
   std::uint32_t other[words];
-  bool own_first; ///< its own octets are the first two
+  bool own_first; ///< its own pairs are the first of their quads
 
   __device__ void load(const board_place& place, const record_half& mine, board_kind kind) {
     std::uint32_t loaded[2 * words];
     constexpr std::uint32_t of_record = 64; // rows of a record
-    const std::uint32_t row = of_record / 2 * mine.half + of_record / 4 * mine.which;
+    const std::uint32_t row = of_record / 2 * mine.half + 2 * mine.which;
     if (kind == board_kind::sampling_125_mhz) { // a row has eight words
-      place.load_samples<8>(8 * row + mine.record / 2, loaded);
+      place.load_pairs<8>(8 * row + mine.record / 2, loaded);
     } else { // a row has two words, and each quarter of the rows has its own records
-      place.load_samples<2>(2 * (of_record * (mine.record % 4) + row) + mine.record / 8, loaded);
+      place.load_pairs<2>(2 * (of_record * (mine.record % 4) + row) + mine.record / 8, loaded);
     }
     constexpr std::uint32_t lower_halves = 0x4501;
     constexpr std::uint32_t upper_halves = 0x6723;
@@ -131,17 +130,12 @@ __device__ inline void take_apart(std::uint64_t number, std::uint32_t& low, std:
   asm("mov.b64 {%0, %1}, %2;" : "=r"(low), "=r"(high) : "l"(number));
 }
 
-/// The packed records of a board, in shared memory of the packing warp. If the place of the records
-/// in the output is known, they have the same offset within a 16-byte piece in the image and in the
-/// output, and whole pieces are copied.
+/// The packed records of a board, in shared memory of the packing warp, from which whole pieces are
+/// copied.
 struct alignas(16) board_image {
   static constexpr std::uint32_t piece = 16;
   static constexpr std::uint32_t most_bits = 14; // N: all tags are right
-  /// Bytes before the records: stored header and footer, or at most the start of a piece.
-  static constexpr std::uint32_t most_before =
-      board_place::word * (board_place::header + board_place::footer);
-  static constexpr std::uint32_t most =
-      most_before + packet_lanes * koto::record_bytes(most_bits) + sizeof(std::uint32_t) + piece;
+  static constexpr std::uint32_t most = packet_lanes * koto::record_bytes(most_bits) + piece;
   std::byte bytes[(most + piece - 1) / piece * piece];
 
   [[nodiscard]] __device__ std::uint32_t address() const {
@@ -228,16 +222,20 @@ private:
 /// tags. Arithmetic modulo 2^64 makes the result right.
 class quad_maker {
 public:
-  __device__ explicit quad_maker(const packed_record& record)
-      : bits_(4 * record.bits), second_((1U << record.bits) - (1U << 16)),
-        fourth_(1U << 2 * record.bits) {
+  __device__ quad_maker(const packed_record& record, bool own_first)
+      : bits_(4 * record.bits), second_((1U << record.bits) - (1U << 16)) {
+    const std::uint32_t third = 1U << 2 * record.bits;
+    own_ = own_first ? 1 : third;
+    other_ = own_first ? third : 1;
     const std::uint32_t two = pair((record.minimum | l2::sample_tag) * pairs::both);
-    minimum_ = std::uint64_t{0} - multiply_add(two, fourth_, two);
+    minimum_ = std::uint64_t{0} - multiply_add(two, third, two);
   }
 
-  /// The bits of four samples, two per word.
-  [[nodiscard]] __device__ std::uint64_t quad(std::uint32_t a, std::uint32_t b) const {
-    return multiply_add(pair(b), fourth_, multiply_add(pair(a), 1, minimum_));
+  /// The bits of quad n.
+  [[nodiscard]] __device__ std::uint64_t quad(const packed_samples& samples,
+                                              std::uint32_t n) const {
+    return multiply_add(pair(samples.other[n]), other_,
+                        multiply_add(pair(samples.own[n]), own_, minimum_));
   }
   [[nodiscard]] __device__ std::uint32_t bits() const { return bits_; }
 
@@ -248,7 +246,8 @@ private:
   }
   std::uint32_t bits_;    ///< per quad
   std::uint32_t second_;  ///< moves a sample from bit 16 to bit N
-  std::uint32_t fourth_;  ///< 2^2N
+  std::uint32_t own_;     ///< factor of the thread's own pair: 1 or 2^2N
+  std::uint32_t other_;   ///< of the other pair
   std::uint64_t minimum_; ///< negative
 };
 
@@ -264,32 +263,36 @@ public:
     return record.bits - fewest <= most - fewest;
   }
 
-  __device__ explicit octet_maker(const packed_record& record) : bits_(8 * record.bits) {
+  __device__ octet_maker(const packed_record& record, bool own_first) : bits_(8 * record.bits) {
     const std::uint32_t power = 1U << record.bits;
     const std::uint32_t tagged = record.minimum | l2::sample_tag;
     const std::uint32_t two = tagged * power + tagged;
+    const std::uint32_t third = power * power;
     second_ = power << 8 | 1U; // as two bytes: 1 and 2^N
-    fourth_ = power * power;
-    eighth_ = fourth_ * fourth_;
-    minimum_ = two * ~fourth_; // of a quad, negative
+    own_ = own_first ? 1 : third;
+    other_ = own_first ? third : 1;
+    fifth_ = third * third;
+    minimum_ = two * ~third; // of a quad, negative
   }
 
-  /// The bits of the eight samples in words 4 n … 4 n + 3.
-  [[nodiscard]] __device__ std::uint64_t
-  octet(const std::uint32_t (&samples)[packed_samples::words], std::uint32_t n) const {
-    const std::uint32_t late = quad(samples[4 * n + 2], samples[4 * n + 3]);
-    return multiply_add(late, eighth_, quad(samples[4 * n], samples[4 * n + 1]));
+  /// The bits of octet n.
+  [[nodiscard]] __device__ std::uint64_t octet(const packed_samples& samples,
+                                               std::uint32_t n) const {
+    return multiply_add(quad(samples, 2 * n + 1), fifth_, quad(samples, 2 * n));
   }
   [[nodiscard]] __device__ std::uint32_t bits() const { return bits_; }
 
 private:
-  [[nodiscard]] __device__ std::uint32_t quad(std::uint32_t a, std::uint32_t b) const {
-    return __dp2a_lo(b, second_, 0U) * fourth_ + __dp2a_lo(a, second_, minimum_);
+  [[nodiscard]] __device__ std::uint32_t quad(const packed_samples& samples,
+                                              std::uint32_t n) const {
+    return __dp2a_lo(samples.other[n], second_, 0U) * other_ +
+           (__dp2a_lo(samples.own[n], second_, 0U) * own_ + minimum_);
   }
   std::uint32_t bits_;    ///< per octet
   std::uint32_t second_;  ///< makes a pair
-  std::uint32_t fourth_;  ///< 2^2N
-  std::uint32_t eighth_;  ///< 2^4N
+  std::uint32_t own_;     ///< factor of the thread's own pair: 1 or 2^2N
+  std::uint32_t other_;   ///< of the other pair
+  std::uint32_t fifth_;   ///< 2^4N
   std::uint32_t minimum_; ///< four of them, negative
 };
 
@@ -304,43 +307,40 @@ __device__ inline void copy_piece(std::int32_t left, std::uint32_t from, std::by
                : "memory");
 }
 
-/// Copies the bytes of the image from `begin`, which is in its first piece, up to `end` to the same
-/// offsets from `to`, a multiple of a piece.
-__device__ inline void copy_image(const board_image& image, std::uint32_t begin, std::uint32_t end,
-                                  std::byte* to) {
+/// Copies the image, which ends at `end`, to `to`, a multiple of a piece; bytes up to the end of
+/// the last piece become 0.
+__device__ inline void copy_image(const board_image& image, std::uint32_t end, std::byte* to) {
+  constexpr std::uint32_t word = sizeof(std::uint32_t);
   constexpr std::uint32_t piece = board_image::piece;
   constexpr std::uint32_t row = piece * threads;
   static_assert(sizeof image.bytes <= 4 * row);
-  sync(); // all threads have put their records there
   const std::uint32_t t = thread();
-  const std::uint32_t at = piece * (t + 1);
+  // Runs have stored the word in which the image ends, but not those after it.
+  asm volatile("{\n\t.reg .pred %%p;\n\tsetp.lt.u32 %%p, %0, 3;\n\t"
+               "@%%p st.shared.u32 [%1+4], %2;\n\t}" ::"r"(t),
+               "r"(image.address() + end / word * word + word * t), "r"(0)
+               : "memory");
+  sync(); // all threads have put their records there
+  const std::uint32_t at = piece * t;
   const std::uint32_t from = image.address() + at;
-  const auto left = static_cast<std::int32_t>(end - piece - at);
+  const auto left = static_cast<std::int32_t>(end - 1 - at);
   copy_piece<0>(left, from, to + at);
   copy_piece<row>(left, from, to + at);
   if (end > 2 * row) {
     copy_piece<2 * row>(left, from, to + at);
     copy_piece<3 * row>(left, from, to + at);
   }
-  // The bytes of the first piece and those after the last whole one: other boards have the rest.
-  const std::uint32_t n = t % piece + (t < piece ? 0 : end / piece * piece);
-  asm volatile("{\n\t.reg .pred %%p;\n\t.reg .b32 %%a;\n\tsetp.lt.u32 %%p, %0, %1;\n\t"
-               "@%%p ld.shared.u8 %%a, [%2];\n\t@%%p st.global.u8 [%3], %%a;\n\t}" ::"r"(n - begin),
-               "r"(end - begin), "r"(image.address() + n), "l"(__cvta_generic_to_global(to + n))
-               : "memory");
 }
 
 /// The places of a board's records in its image.
 struct place_in_image {
-  std::uint32_t begin;  ///< of all records, in bytes of the image
-  std::uint32_t end;    ///< likewise
+  std::uint32_t end;    ///< of all records, in bytes
   std::uint32_t octets; ///< start of the thread's octets, in bits of shared memory
 
   __device__ place_in_image(const packed_record& record, const record_half& mine, bool is_kept,
-                            const board_image& image, std::uint32_t records_begin)
-      : begin(records_begin) {
-    const std::uint32_t first = begin + record.octets_begin(mine);
-    end = of_thread(is_kept ? first + record.half_bytes() : begin + record.place, threads - 1);
+                            const board_image& image) {
+    const std::uint32_t first = record.octets_begin(mine);
+    end = of_thread(is_kept ? first + record.half_bytes() : record.place, threads - 1);
     octets = 8 * (image.address() + first);
   }
 };
@@ -350,19 +350,15 @@ struct place_in_image {
 /// which its own run begins.
 __device__ inline void put_quiet_records(const packed_samples& samples, const packed_record& record,
                                          const record_half& mine, std::uint32_t begin) {
-  const octet_maker maker(record);
-  const std::uint64_t own[] = {maker.octet(samples.own, 0), maker.octet(samples.own, 1)};
-  const std::uint64_t other[] = {maker.octet(samples.other, 0), maker.octet(samples.other, 1)};
-  const bool own_first = samples.own_first;
-  const std::uint64_t last = own_first ? other[1] : own[1];
+  const octet_maker maker(record, samples.own_first);
+  const std::uint64_t last = maker.octet(samples, 3);
   const std::uint32_t end = begin + 4 * maker.bits();
   const auto tail = static_cast<std::uint32_t>(last >> (maker.bits() - end % bit_run::word_bits));
   const std::uint32_t head_bits = mine.half == 0 ? 8 * koto::record_head_bytes : 0;
   bit_run run(begin - head_bits, of_thread_before(tail));
   run.append(mine.half == 0 ? record.head() : 0, head_bits);
-  run.append(own_first ? own[0] : other[0], maker.bits());
-  run.append(own_first ? own[1] : other[1], maker.bits());
-  run.append(own_first ? other[0] : own[0], maker.bits());
+#pragma unroll
+  for (std::uint32_t n = 0; n < 3; ++n) run.append(maker.octet(samples, n), maker.bits());
   run.finish(last, maker.bits());
   // No run stores the word in which the board ends.
   asm volatile("{\n\t.reg .pred %%p;\n\tsetp.eq.u32 %%p, %0, %1;\n\t"
@@ -381,19 +377,10 @@ __device__ inline void put_records(const packed_samples& samples, const packed_r
   bit_run run(place.octets - head_bits, 0);
   if (is_kept) {
     run.append(mine.half == 0 ? record.head() : 0, head_bits);
-    const quad_maker maker(record);
-    const bool own_first = samples.own_first;
-    constexpr std::uint32_t quads = packed_samples::words / 2;
-    std::uint64_t late[quads];
+    const quad_maker maker(record, samples.own_first);
 #pragma unroll
-    for (std::uint32_t q = 0; q < quads; ++q) {
-      const std::uint64_t own = maker.quad(samples.own[2 * q], samples.own[2 * q + 1]);
-      const std::uint64_t other = maker.quad(samples.other[2 * q], samples.other[2 * q + 1]);
-      run.append(own_first ? own : other, maker.bits());
-      late[q] = own_first ? other : own;
-    }
-#pragma unroll
-    for (const std::uint64_t quad : late) run.append(quad, maker.bits());
+    for (std::uint32_t n = 0; n < packed_samples::words; ++n)
+      run.append(maker.quad(samples, n), maker.bits());
   }
   // By all threads: no run stores the word in which the board ends.
   constexpr std::uint32_t word = sizeof(std::uint32_t);
@@ -402,42 +389,26 @@ __device__ inline void put_records(const packed_samples& samples, const packed_r
   if (is_kept) run.close();
 }
 
-/// Puts all records of a board into its image, starting at this byte. Returns their end.
-__device__ inline std::uint32_t put_all_records(const packed_samples& samples,
-                                                const packed_record& record,
-                                                const record_half& mine, board_image& image,
-                                                std::uint32_t begin) {
-  const place_in_image place(record, mine, true, image, begin);
+/// Packs all records of a board to `to`, a multiple of a piece.
+__device__ inline void pack_records(const packed_samples& samples, const packed_record& record,
+                                    const record_half& mine, const place_in_image& place,
+                                    board_image& image, std::byte* to) {
   if (any(!octet_maker::makes(record))) {
     put_records(samples, record, mine, true, image, place);
   } else {
     put_quiet_records(samples, record, mine, place.octets);
   }
-  return place.end;
+  copy_image(image, place.end, to);
 }
 
-/// The offset of the byte in its piece of the output. An image that begins at this offset can be
-/// copied by whole pieces.
-[[nodiscard]] __device__ inline std::uint32_t place_in_piece(const std::byte* to) {
-  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % board_image::piece);
-}
-
-/// Packs all records of a board to `to`.
-__device__ inline void pack_records(const packed_samples& samples, const packed_record& record,
-                                    const record_half& mine, board_image& image, std::byte* to) {
-  const std::uint32_t begin = place_in_piece(to);
-  const std::uint32_t end = put_all_records(samples, record, mine, image, begin);
-  copy_image(image, begin, end, to - begin);
-}
-
-/// Packs to `to` the records whose threads say that they are kept. The same code for all N keeps
-/// the code of these boards short.
+/// Packs to `to`, a multiple of a piece, the records whose threads say that they are kept. The same
+/// code for all N keeps the code of these boards short.
 __device__ inline void pack_kept_records(const packed_samples& samples, const packed_record& record,
                                          const record_half& mine, bool is_kept, board_image& image,
                                          std::byte* to) {
-  const place_in_image place(record, mine, is_kept, image, place_in_piece(to));
+  const place_in_image place(record, mine, is_kept, image);
   put_records(samples, record, mine, is_kept, image, place);
-  copy_image(image, place.begin, place.end, to - place.begin);
+  copy_image(image, place.end, to);
 }
 
 } // namespace l3::warp

@@ -23,22 +23,6 @@ struct cuda_block;
   return atomicAdd(at + (threadIdx.x >> bits_of_a_thread), n);
 }
 
-__device__ inline void publish(const cuda_block&, std::uint64_t* at, std::uint64_t value) {
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
-}
-
-[[nodiscard]] __device__ inline std::uint64_t observe(const cuda_block&, std::uint64_t* at) {
-  std::uint64_t value = 0;
-  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
-  return value;
-}
-
-/// Yields the scheduler to other warps and the memory to their loads.
-__device__ inline void give_way(const cuda_block&) {
-  constexpr std::uint32_t nanoseconds = 100;
-  __nanosleep(nanoseconds);
-}
-
 [[nodiscard]] __device__ inline std::uint32_t fetch_add_within(const cuda_block&, std::uint32_t* at,
                                                                std::uint32_t n) {
   return atomicAdd(at, n);

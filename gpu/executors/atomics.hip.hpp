@@ -24,17 +24,6 @@ template <int scope>
   return hip::fetch_add<__HIP_MEMORY_SCOPE_AGENT>(at, n);
 }
 
-__device__ inline void publish(const hip_block&, std::uint64_t* at, std::uint64_t value) {
-  __hip_atomic_store(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-}
-
-[[nodiscard]] __device__ inline std::uint64_t observe(const hip_block&, std::uint64_t* at) {
-  return __hip_atomic_load(at, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-}
-
-/// Yields the scheduler to other wavefronts: 64 clocks times the argument.
-__device__ inline void give_way(const hip_block&) { __builtin_amdgcn_s_sleep(2); }
-
 [[nodiscard]] __device__ inline std::uint32_t fetch_add_within(const hip_block&, std::uint32_t* at,
                                                                std::uint32_t n) {
   return hip::fetch_add<__HIP_MEMORY_SCOPE_WORKGROUP>(at, n);

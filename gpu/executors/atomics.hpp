@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The atomic operations of kernels: they fetch work from a counter, take a place in a list, or
-// publish a value for another block. None of them orders other accesses. Each takes the block as
-// its first argument. CPU executors use the functions of this header; devices use the overloads of
-// atomics.cuh.
+// The atomic operations of kernels: they fetch work from a counter, or take a place in a list. None
+// of them orders other accesses. Each takes the block as its first argument. CPU executors use the
+// functions of this header; devices use the overloads of atomics.cuh.
 //
 // Functions called …_within are for shared memory, which only the lanes of one block use. In blocks
 // of one lane they are plain loads and stores.
@@ -10,7 +9,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <thread>
 
 #include "gpu/executors/block.hpp"
 
@@ -20,24 +18,6 @@ namespace l3 {
 template <block B>
 [[nodiscard]] std::uint32_t fetch_add(const B&, std::uint32_t* at, std::uint32_t n) {
   return std::atomic_ref(*at).fetch_add(n, std::memory_order_relaxed);
-}
-
-/// Makes `value` visible to other blocks; earlier writes of this block may become visible later.
-template <block B>
-void publish(const B&, std::uint64_t* at, std::uint64_t value) {
-  std::atomic_ref(*at).store(value, std::memory_order_relaxed);
-}
-
-/// The current value.
-template <block B>
-[[nodiscard]] std::uint64_t observe(const B&, std::uint64_t* at) {
-  return std::atomic_ref(*at).load(std::memory_order_relaxed);
-}
-
-/// A block calls this while it waits for another block, which may need the same core.
-template <block B>
-void give_way(const B&) {
-  std::this_thread::yield();
 }
 
 /// Adds n to a word of shared memory and returns the previous value.

@@ -28,18 +28,6 @@ using shared_within =
   return sycl_device::shared_by_all<std::uint32_t>(*at).fetch_add(n);
 }
 
-inline void publish(const sycl_block&, std::uint64_t* at, std::uint64_t value) {
-  sycl_device::shared_by_all<std::uint64_t>(*at).store(value);
-}
-
-[[nodiscard]] inline std::uint64_t observe(const sycl_block&, std::uint64_t* at) {
-  return sycl_device::shared_by_all<std::uint64_t>(*at).load();
-}
-
-/// No effect: SYCL does not guarantee progress of the awaited block, so kernels that wait for other
-/// blocks are not launched (selection/engine/engine_sycl.cpp).
-inline void give_way(const sycl_block&) {}
-
 [[nodiscard]] inline std::uint32_t fetch_add_within(const sycl_block&, std::uint32_t* at,
                                                     std::uint32_t n) {
   return sycl_device::shared_within<std::uint32_t>(*at).fetch_add(n);

@@ -20,15 +20,14 @@ namespace l3 {
 
 /// The result of one event of a frame.
 struct event_result {
-  std::uint64_t offset = 0;         ///< start of the packed event in the frame's output
+  std::uint64_t offset = 0;         ///< start of the event's room in the frame's output
   std::uint32_t bytes = 0;          ///< length of the packed event; 0 unless kept
   std::uint32_t original_bytes = 0; ///< length of the event's fragments
   std::uint32_t flags = 0;          ///< event_flag bits, including those found by decoding
   std::uint16_t boards_damaged = 0; ///< boards that cannot be decoded and are stored raw
   std::uint16_t boards_opaque = 0;
-  bool kept = false;    ///< selected and packed: offset and bytes are valid
-  bool no_room = false; ///< selected, but the output was full; the caller counts such events
-  std::uint16_t reserved = 0;
+  bool kept = false; ///< selected and packed
+  std::uint8_t reserved[3] = {};
 };
 
 /// The contribution of one frame to the histograms of a spill.
@@ -47,7 +46,8 @@ struct frame {
   std::span<const event_result> results;        ///< one per event of the input, in the same order
   std::span<const event_summary> summaries;     ///< likewise with a selection; otherwise empty
   std::span<const frame_histograms> histograms; ///< by spill, if there are histograms
-  std::span<const std::byte> output;            ///< the kept events, packed, in order, without gaps
+  std::span<const std::byte> output;            ///< the rooms of all events, in order; a kept event
+                                                ///< takes the first results[i].bytes of its room
   std::string error;                            ///< why wait() failed
 };
 

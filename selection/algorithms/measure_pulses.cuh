@@ -50,14 +50,13 @@ public:
       return leave_unread(i, pulse_rows, signals);
     }
     const board_place place(frame.batch, packet, i);
-    warp::outer_words outer = warp::outer_words::load(place, packet);
+    const warp::outer_words outer = warp::outer_words::load(place, packet);
     const std::uint32_t number =
         measure_pulses::number_of(frame.tables, packet.crate(), packet.slot());
     const bool is_known = number != board_signals::unread;
     const input_entry* const inputs =
         frame.tables.inputs.data() + measure_pulses::inputs_per_board * (is_known ? number : 0);
     const std::uint32_t trigger = pairs::swapped(outer.word) & l2::payload_mask; // in thread 0
-    outer.compare();
     std::uint32_t lit = 0;
     bool was_read = false;
     const auto measured = [&] {

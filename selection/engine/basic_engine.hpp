@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,13 +24,13 @@
 #include "gpu/memory/buffer.hpp"
 #include "selection/engine/engine.hpp"
 #include "selection/engine/frame_parts.hpp"
-#include "selection/packing/two_pass_plan.hpp"
+#include "selection/packing/packing_plan.hpp"
 #include "selection/sequence/histogram_view.hpp"
 
 namespace l3 {
 
 /// `Queue` runs kernels, `Queue::memory` allocates their memory, and `Plan` enqueues the kernels of
-/// a frame (see selection/packing/two_pass_plan.hpp).
+/// a frame (see selection/packing/packing_plan.hpp).
 template <class Queue, class Plan>
 class basic_engine final : public engine {
   static constexpr bool has_device = Queue::memory::has_device;
@@ -47,7 +48,7 @@ public:
   basic_engine(std::string_view name, const engine_limits& limits, MakeQueue make_queue,
                std::shared_ptr<void> parts = nullptr, Plan plan = Plan())
       : parts_(std::move(parts)), make_queue_(std::move(make_queue)), plan_(std::move(plan)),
-        output_bytes_(output_bytes_of(limits)) {
+        output_bytes_(largest_output(limits.batch, summary_bytes)) {
     if (has_device && !limits.own_input) std::abort(); // a device reads the engine's memory only
     name_ = name;
     for (std::uint32_t i = 0; i < limits.frames; ++i) {
@@ -69,11 +70,11 @@ public:
   [[nodiscard]] static std::vector<memory_use> plan_memory(const engine_limits& limits,
                                                            const Plan& plan) {
     const std::size_t frames = limits.frames;
-    const std::size_t host = frames * own_frame::host_bytes(plan, limits, output_bytes_of(limits));
-    const std::size_t arena =
-        frames * own_frame::arena_bytes(plan, limits, output_bytes_of(limits));
+    const std::size_t of_frame = largest_output(limits.batch, summary_bytes);
+    const std::size_t host = frames * own_frame::host_bytes(plan, limits, of_frame);
+    const std::size_t arena = frames * own_frame::arena_bytes(plan, limits);
     const std::size_t input = limits.own_input ? frames * limits.batch.bytes : 0;
-    const std::size_t output = frames * output_bytes_of(limits);
+    const std::size_t output = frames * of_frame;
     std::size_t histograms = 0;
     if constexpr (selects) histograms = frames * max_frame_spills * plan.histogram_bytes();
     std::vector<memory_use> all{{"frames: input", input},
@@ -87,21 +88,18 @@ public:
 
   void start(frame& f) override {
     auto& own = static_cast<own_frame&>(f);
-    if (!fragments_follow_events(own.input)) std::abort(); // or one_pass_plan could spin forever
     own.forget_results();
-    const std::size_t room =
-        std::min(output_bytes_, largest_output(used_part(own.input), summary_bytes));
-    if constexpr (has_device) own.send_input();
+    own.give_rooms();
+    own.hand_over();
     if constexpr (has_device && selects) fetch_tables_once_a_spill(own);
     if constexpr (gathers) {
       if (kernels_are_loaded_) own.queue->gather();
     }
     if constexpr (selects) {
       own.look_at_spills(plan_.histograms(own.parts.areas_end()));
-      plan_.run(*own.queue, own.view(), own.columns, own.counted, {own.parts.output, room},
-                own.parts.summary);
+      plan_.run(*own.queue, own.batch, own.columns, own.counted, own.rooms);
     } else {
-      plan_.run(*own.queue, own.view(), own.columns, {own.parts.output, room}, own.parts.summary);
+      plan_.run(*own.queue, own.batch, own.columns, own.rooms);
     }
     if constexpr (has_device) own.send_back();
   }
@@ -121,9 +119,7 @@ public:
       f.summaries = {own.host.summaries.data(), f.input.used_events};
       own.show_histograms();
     }
-    // A faulty device may report any length, so it is limited.
-    f.output = {own.host.output,
-                std::min<std::uint64_t>(own.host.summary->output_bytes, output_bytes_)};
+    f.output = f.output_memory.first(own.end_of_rooms);
     if constexpr (has_device && selects) {
       if (std::exchange(own.fetches_tables, false) && plan_.tables().differ()) {
         f.error = "the selection's tables changed in the device's memory";
@@ -180,9 +176,9 @@ private:
       const std::size_t area = area_bytes(plan);
       host_memory = Queue::memory::allocate(host_bytes(plan, limits, output_bytes));
       region here(host_memory);
-      host = frame_parts::take(here, lying_here, output_bytes, summary_rows, area);
+      host = frame_parts::take(here, lying_here, output_bytes, summary_rows, area, has_device);
 
-      const std::size_t arena = arena_bytes(plan, limits, output_bytes);
+      const std::size_t arena = arena_bytes(plan, limits);
       if constexpr (has_device) {
         arena_memory = Queue::memory::allocate_on_device(arena);
       } else {
@@ -190,12 +186,11 @@ private:
       }
       region there(arena_memory);
       parts = host;
-      if constexpr (has_device)
-        parts = frame_parts::take(there, c, output_bytes, summary_rows, area);
+      if constexpr (has_device) parts = frame_parts::take_on_device(there, c, summary_rows, area);
       columns = columns_of(plan, there, limits, parts.results, parts.summaries);
       if constexpr (has_device) {
-        arrival = {Queue::memory::on_device(host.areas_end()),
-                   Queue::memory::on_device(host.output)};
+        mapped_areas_end = Queue::memory::on_device(host.areas_end());
+        parts.output = Queue::memory::on_device(host.output);
       }
 
       input.bytes = {host.input, lying_here.bytes};
@@ -210,17 +205,16 @@ private:
                                                 std::size_t output_bytes) {
       region counting;
       (void)frame_parts::take(counting, host_capacity(limits), output_bytes,
-                              selects ? limits.batch.events : 0, area_bytes(plan));
+                              selects ? limits.batch.events : 0, area_bytes(plan), has_device);
       return counting.used();
     }
 
-    [[nodiscard]] static std::size_t arena_bytes(const Plan& plan, const engine_limits& limits,
-                                                 std::size_t output_bytes) {
+    [[nodiscard]] static std::size_t arena_bytes(const Plan& plan, const engine_limits& limits) {
       const batch_capacity& c = limits.batch;
       const std::uint32_t summary_rows = selects ? c.events : 0;
       region counting;
       if constexpr (has_device)
-        (void)frame_parts::take(counting, c, output_bytes, summary_rows, area_bytes(plan));
+        (void)frame_parts::take_on_device(counting, c, summary_rows, area_bytes(plan));
       (void)columns_of(plan, counting, limits, {nullptr, c.events}, {nullptr, summary_rows});
       return counting.used();
     }
@@ -236,32 +230,47 @@ private:
       return 0;
     }
 
-    /// The batch for the kernels: on a device the copy of the input, on a CPU `frame::input`
-    /// itself.
-    [[nodiscard]] batch_view view() const {
-      batch_view v;
-      v.input = has_device ? parts.input : input.bytes.data();
-      v.events = {has_device ? parts.events.data() : input.events.data(), input.used_events};
-      v.fragments = {has_device ? parts.fragments.data() : input.fragments.data(),
-                     input.used_fragments};
-      v.pieces = {has_device ? parts.pieces.data() : input.pieces.data(), input.used_pieces};
-      v.boards = {has_device ? parts.boards.data() : input.boards.data(), input.used_boards};
-      return v;
+    /// Gives the events their rooms, which kernels could leave if the tables were wrong.
+    void give_rooms() {
+      const auto end = l3::give_rooms({input.events.data(), input.used_events},
+                                      {input.fragments.data(), input.used_fragments}, summary_bytes,
+                                      host.starts.data());
+      if (!end || *end > output_memory.size()) std::abort();
+      end_of_rooms = *end;
     }
 
-    void send_input() {
-      stage(*queue, "copy in");
-      queue->copy_in(parts.input, host.input, input.used_bytes);
-      queue->copy_in(parts.tables(), host.tables(), host.table_bytes(input.used_boards));
-      queue->mark();
+    /// Sets the batch and the rooms for the kernels. A CPU reads the host's tables. For a device
+    /// they are appended to the input in the order of frame_parts, so that one copy brings both.
+    void hand_over() {
+      std::size_t end = input.used_bytes;
+      const auto table = [&]<class T>(const T* rows, std::uint32_t n) {
+        if constexpr (has_device) {
+          end = round_up(end, region::alignment);
+          if (n != 0) std::memcpy(host.input + end, rows, n * sizeof(T));
+          rows = reinterpret_cast<const T*>(parts.input + end);
+          end += n * sizeof(T);
+        }
+        return column<const T>(rows, n);
+      };
+      batch.input = has_device ? parts.input : input.bytes.data();
+      batch.events = table(input.events.data(), input.used_events);
+      rooms = {parts.output, table(std::as_const(host).starts.data(), input.used_events)};
+      batch.fragments = table(input.fragments.data(), input.used_fragments);
+      batch.pieces = table(input.pieces.data(), input.used_pieces);
+      batch.boards = table(input.boards.data(), input.used_boards);
+      if constexpr (has_device) {
+        stage(*queue, "copy in");
+        queue->copy_in(parts.input, host.input, end);
+        queue->mark();
+      }
     }
 
     void send_back() {
       stage(*queue, "copy out");
       const std::uint32_t spills = counted.spills;
-      const outgoing to{arrival.head - spills * host.area_bytes, arrival.output};
-      queue->run(deliver_output{}, deliver_output::blocks,
-                 outgoing{parts.head(spills), parts.output}, parts.summary, to,
+      const std::byte* const from = parts.head(spills);
+      queue->run(deliver_head{}, deliver_head::blocks, from,
+                 mapped_areas_end - spills * host.area_bytes,
                  std::uint64_t{host.head_bytes(spills, input.used_events)});
       if constexpr (gathers) queue->launch_gathered();
       queue->submit();
@@ -295,20 +304,20 @@ private:
                                              column<event_summary> summary_column) {
       if constexpr (selects) {
         return plan.take(from, limits.batch, results, summary_column, limits.codec);
-      } else if constexpr (requires {
-                             Plan::columns::take(from, limits.batch, results, limits.codec);
-                           }) {
-        return Plan::columns::take(from, limits.batch, results, limits.codec);
       } else {
-        return Plan::columns::take(from, limits.batch, results);
+        return Plan::columns::take(from, limits.batch, results, limits.codec, has_device);
       }
     }
 
     buffer host_memory;
     buffer arena_memory;
     frame_parts host;
-    frame_parts parts; ///< for the kernels: those of the host, or their copies on the device
-    outgoing arrival;  ///< the host's memory by device addresses, head without areas
+    frame_parts parts; ///< for the kernels: those of the host, or their copies on the device, with
+                       ///< the host's output by its device address
+    std::byte* mapped_areas_end = nullptr; ///< of the host, by its device address
+    std::size_t end_of_rooms = 0;
+    batch_view batch;  ///< for the kernels
+    output_view rooms; ///< likewise
     bool fetches_tables = false;
     histogram_view counted; ///< in the memory of `parts`, with the spills of the batch
     std::array<frame_histograms, max_frame_spills> shown;
@@ -345,11 +354,6 @@ private:
     for (event_entry& e : in.events.first(in.used_events)) e = {};
     in.clear();
     f.forget_results();
-  }
-
-  [[nodiscard]] static std::size_t output_bytes_of(const engine_limits& limits) {
-    return limits.output_bytes != 0 ? round_up(limits.output_bytes, packed_alignment)
-                                    : largest_output(limits.batch, summary_bytes);
   }
 
   std::shared_ptr<void> parts_;

@@ -24,19 +24,10 @@
 
 namespace l3 {
 
-/// How kept events become packed events. The bytes are the same (docs/decisions/0008).
-enum class packing_form : std::uint8_t {
-  automatic,  ///< the form that measured faster: one pass on CPUs, two on devices
-  two_passes, ///< kernels read packets to measure them, and those of kept events again to pack them
-  one_pass,   ///< a kernel reads each packet once; only on CPUs that keep everything
-};
-
 struct engine_limits {
   batch_capacity batch;
   std::uint32_t frames = 4;
-  std::size_t output_bytes = 0;                   ///< for each frame; 0: enough for every batch
-  packing_form packing = packing_form::automatic; ///< of KOTO records
-  codec_id codec = codec_id::koto;                ///< of packed events; others take two passes
+  codec_id codec = codec_id::koto; ///< of packed events
   /// Whether frames have memory for their input. If not, on a CPU only, the user sets
   /// `frame::input` to another frame's input before each start.
   bool own_input = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creates an engine for a given kind of queue and chooses its plan: selecting_plan for a selection,
-// else one_pass_plan or two_pass_plan. See basic_engine for the arguments.
+// else packing_plan. See basic_engine for the arguments.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,9 @@
 
 #include "selection/engine/basic_engine.hpp"
 #include "selection/engine/selecting_plan.hpp"
-#include "selection/packing/one_pass_plan.hpp"
-#include "selection/packing/two_pass_plan.hpp"
+#include "selection/packing/packing_plan.hpp"
 
 namespace l3 {
-
-/// The form of an engine that keeps every event.
-[[nodiscard]] constexpr packing_form form_of(const engine_limits& limits, bool has_device) {
-  if (has_device || limits.codec != codec_id::koto) return packing_form::two_passes;
-  return limits.packing == packing_form::automatic ? packing_form::one_pass : limits.packing;
-}
 
 /// An engine that keeps every event.
 template <class MakeQueue>
@@ -27,14 +20,8 @@ template <class MakeQueue>
 make_keeping_engine_on(std::string_view name, const engine_limits& limits,
                        const MakeQueue& make_queue, std::shared_ptr<void> parts = nullptr) {
   using queue = std::invoke_result_t<MakeQueue>;
-  if constexpr (!queue::memory::has_device) {
-    if (form_of(limits, false) == packing_form::one_pass) {
-      return std::make_unique<basic_engine<queue, one_pass_plan>>(name, limits, make_queue,
-                                                                  std::move(parts));
-    }
-  }
-  return std::make_unique<basic_engine<queue, two_pass_plan<keep_all>>>(name, limits, make_queue,
-                                                                        std::move(parts));
+  return std::make_unique<basic_engine<queue, packing_plan<keep_all>>>(name, limits, make_queue,
+                                                                       std::move(parts));
 }
 
 /// An engine that runs the program; without a program it keeps every event.

@@ -38,9 +38,7 @@ std::vector<memory_use> memory_of_cpu_engine(const engine_limits& limits,
     return basic_engine<pool_queue, plan>::plan_memory(
         limits, plan(*program, limits.batch, pool_queue(one)));
   }
-  if (form_of(limits, pool_queue::memory::has_device) == packing_form::one_pass)
-    return basic_engine<pool_queue, one_pass_plan>::plan_memory(limits, {});
-  return basic_engine<pool_queue, two_pass_plan<keep_all>>::plan_memory(limits, {});
+  return basic_engine<pool_queue, packing_plan<keep_all>>::plan_memory(limits, {});
 }
 
 } // namespace l3

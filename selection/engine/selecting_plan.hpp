@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan of a selection: it runs the algorithms of the configured sequence, then places and packs
-// the kept events like two_pass_plan. algorithms/registry.hpp lists the algorithms. If there are
+// the kept events like packing_plan. algorithms/registry.hpp lists the algorithms. If there are
 // histograms, their algorithms are added to the sequence.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 #include "selection/histograms/clear_histograms.hpp"
 #include "selection/histograms/in_sequence.hpp"
-#include "selection/packing/two_pass_plan.hpp"
+#include "selection/packing/packing_plan.hpp"
 #include "selection/sequence/program.hpp"
 #include "selection/sequence/steps.hpp"
 
@@ -121,7 +121,7 @@ public:
                              column<event_result> results, column<event_summary> summary,
                              codec_id codec) const {
     columns c;
-    c.packing = frame_columns::take(from, capacity, results, codec);
+    c.packing = frame_columns::take(from, capacity, results, codec, Queue::memory::has_device);
     c.packing.selected = {summary,
                           tables_.there().packed_lines,
                           tables_.there().packed_payloads,
@@ -146,7 +146,7 @@ public:
   }
 
   void run(Queue& queue, const batch_view& in, const columns& all, const histogram_view& histograms,
-           output_view out, frame_summary* summary) const {
+           const output_view& out) const {
     const selection_frame f{in, tables_.there(), all.packing, histograms};
     if (histograms.spills != 0) {
       stage(queue, "clear_histograms");
@@ -161,7 +161,8 @@ public:
           throw std::logic_error(broken);
       }
     }
-    pack_accepted(queue, in, all.packing, out, summary);
+    pack_accepted(queue, in, all.packing, out);
+    deliver(queue, in, all.packing, out);
   }
 
   [[nodiscard]] std::size_t table_bytes() const { return tables_.bytes(); }

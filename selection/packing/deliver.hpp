@@ -1,44 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
-// deliver: the last kernel of a frame on a device. It copies the frame's summary, results and
-// packed events to mapped host memory. At that moment only the device knows the length of the
-// packed events, so a copy enqueued by the host would need a second wait; with this kernel the host
-// waits once.
+// The last kernels of a frame on a device. deliver_events packs events into the output and copies
+// their boards from the slots to their places there; deliver_head copies the results. Output and
+// results are in mapped host memory: only the device knows the lengths at that moment, so copies
+// enqueued by the host would need a second wait; with these kernels the host waits once.
 //
-// Neighbouring lanes write neighbouring 16 bytes, which cross the PCIe bus as full packets; the
-// pack kernels, which write bytes at odd addresses, work in device memory. Few CUDA blocks saturate
-// the bus, and more of them delay the copies of other frames to the device: on an H200 by 6 % with
-// 32 blocks and by 5 % with 8. Meanwhile the other multiprocessors compute other frames.
+// Neighbouring lanes write neighbouring bytes, which cross the PCIe bus as full packets. Few CUDA
+// blocks saturate the bus, and more of them delay the copies of other frames to the device: on an
+// H200 by 6 % with 32 blocks and by 5 % with 8. Meanwhile the other multiprocessors compute other
+// frames.
 #pragma once
 
 #include <cstdint>
 
 #include "gpu/decode/packet.hpp"
+#include "selection/packing/frame_columns.hpp"
+#include "selection/packing/pack.hpp"
+#include "selection/packing/pack_events.hpp"
 
 namespace l3 {
 
-/// The result of a whole frame.
-struct frame_summary {
-  std::uint64_t output_bytes = 0; ///< total length of all packed events
+/// Calls f(p, n) for each contiguous run of a board's packed data: n bytes are at p. A raw board's
+/// data are its packet.
+template <class F>
+L3_FN void for_each_packed_run(const batch_view& in, const frame_columns& columns, std::uint32_t i,
+                               F&& f) {
+  const std::uint32_t form = columns.boards.form[i];
+  const std::uint32_t bytes = columns.boards.bytes[i];
+  if ((form & board_raw) != 0) {
+    const board_entry board = in.boards[i];
+    for_each_run(in, in.fragments[board.fragment], board.offset, bytes,
+                 [&](const std::byte* p, std::uint32_t, std::uint32_t n) { f(p, n); });
+    return;
+  }
+  if ((form & board_strong) == 0)
+    return f(static_cast<const std::byte*>(columns.packed(i, form)), bytes);
+  const std::byte* const slot = columns.slot(i);
+  const std::uint32_t stored = stored_words_bytes(form);
+  f(slot, stored);
+  f(slot + board_slot_bytes - (bytes - stored), bytes - stored);
+}
+
+/// Completes kept events. The blocks take one event after the other, then one fragment after the
+/// other.
+struct deliver_events {
+  static constexpr std::uint32_t width = 256;
+  static constexpr std::uint32_t blocks_of_device = 8;
+
+  struct shared {};
+
+  template <class Queue>
+  [[nodiscard]] static std::uint32_t blocks(const batch_view& in) {
+    return Queue::memory::has_device ? blocks_of_device : in.events.size();
+  }
+
+  /// `blocks`: the number of blocks that run.
+  template <block B>
+  L3_FN void operator()(const B& b, shared&, const batch_view& in, const frame_columns& columns,
+                        const output_view& out, std::uint32_t blocks) const {
+    for (std::uint32_t e = b.index(); e < in.events.size(); e += blocks)
+      pack_events::pack(b, e, in, columns, out);
+    for (std::uint32_t k = b.index(); k < in.fragments.size(); k += blocks) {
+      const fragment_entry fragment = in.fragments[k];
+      if (fragment.boards == 0) continue;
+      const std::uint32_t event = in.boards[fragment.first_board].event;
+      if (columns.events.accepted[event] == 0) continue;
+      std::byte* to = out.bytes + out.starts[event] + columns.fragments.at[k];
+      for (std::uint32_t j = 0; j < fragment.boards; ++j) {
+        for_each_packed_run(in, columns, fragment.first_board + j,
+                            [&](const std::byte* from, std::uint32_t n) {
+                              copy_out(b, from, to, n);
+                              to += n;
+                            });
+      }
+    }
+  }
 };
 
-/// The memory that the host reads after a frame: its source on the device, or its target.
-struct outgoing {
-  std::byte* head = nullptr;   ///< summary and results; the address is a multiple of 16
-  std::byte* output = nullptr; ///< likewise
-};
-
-struct deliver_output {
+/// Copies the memory between `from` and `to`, whose length is a multiple of 8. Both addresses are
+/// multiples of 16.
+struct deliver_head {
   static constexpr std::uint32_t width = 256;
   static constexpr std::uint32_t blocks = 8;
 
   struct shared {};
 
-  /// `head_bytes` and the length of the output are multiples of 8.
   template <block B>
-  L3_FN void operator()(const B& b, shared&, outgoing from, const frame_summary* summary,
-                        outgoing to, std::uint64_t head_bytes) const {
-    copy_share(b, from.head, to.head, head_bytes);
-    copy_share(b, from.output, to.output, summary->output_bytes);
+  L3_FN void operator()(const B& b, shared&, const std::byte* from, std::byte* to,
+                        std::uint64_t bytes) const {
+    const std::uint64_t chunks = bytes / sizeof(chunk);
+    const std::uint64_t first = chunks * b.index() / blocks;
+    const std::uint64_t end = chunks * (b.index() + 1) / blocks;
+    const std::byte* const source = aligned<sizeof(chunk)>(from + first * sizeof(chunk));
+    std::byte* const target = aligned<sizeof(chunk)>(to + first * sizeof(chunk));
+    for_each(b, static_cast<std::uint32_t>(end - first), [&](std::uint32_t i) {
+      store(target + i * sizeof(chunk), load<chunk>(source + i * sizeof(chunk)));
+    });
+    if (b.index() + 1 != blocks || bytes % sizeof(chunk) == 0) return;
+    constexpr std::size_t tail = sizeof(std::uint64_t);
+    const std::byte* const last = aligned<tail>(from + chunks * sizeof(chunk));
+    std::byte* const there = aligned<tail>(to + chunks * sizeof(chunk));
+    for_each(b, 1, [&](std::uint32_t) { store(there, load<std::uint64_t>(last)); });
   }
 
 private:
@@ -46,30 +107,10 @@ private:
     std::uint64_t low;
     std::uint64_t high;
   };
-  static constexpr std::uint32_t chunks_per_turn = 4 * width;
-
-  /// Copies this block's part of the bytes.
-  template <block B>
-  L3_FN static void copy_share(const B& b, const std::byte* from, std::byte* to,
-                               std::uint64_t bytes) {
-    const std::uint64_t chunks = bytes / sizeof(chunk);
-    for (std::uint64_t first = std::uint64_t{b.index()} * chunks_per_turn; first < chunks;
-         first += std::uint64_t{blocks} * chunks_per_turn) {
-      const std::uint64_t left = chunks - first;
-      const auto n = static_cast<std::uint32_t>(left < chunks_per_turn ? left : chunks_per_turn);
-      const std::byte* const source = aligned<sizeof(chunk)>(from + first * sizeof(chunk));
-      std::byte* const target = aligned<sizeof(chunk)>(to + first * sizeof(chunk));
-      for_each(b, n, [&](std::uint32_t i) {
-        store(target + i * sizeof(chunk), load<chunk>(source + i * sizeof(chunk)));
-      });
-    }
-    if (b.index() == 0 && bytes % sizeof(chunk) != 0) {
-      constexpr std::size_t tail = sizeof(std::uint64_t);
-      const std::byte* const source = aligned<tail>(from + chunks * sizeof(chunk));
-      std::byte* const target = aligned<tail>(to + chunks * sizeof(chunk));
-      for_each(b, 1, [&](std::uint32_t) { store(target, load<std::uint64_t>(source)); });
-    }
-  }
 };
 
 } // namespace l3
+
+#if defined(__CUDACC__)
+#include "selection/packing/deliver.cuh" // included here so that no device source can leave it out
+#endif

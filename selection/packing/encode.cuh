@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms of encode_boards and copy_encoded_boards for CUDA devices. A warp encodes four boards
+// The form of encode_boards for CUDA devices. A warp encodes four boards
 // at once: eight threads are the lanes of a group (gpu/codec/strong.hpp). Coders write words as in
 // the portable form, from the end of the slot; a vote decides which lanes write, and where.
 #pragma once
@@ -218,26 +218,6 @@ struct modelled_lane {
   }
 };
 
-/// Copies n bytes between any two addresses.
-__device__ inline void copy_bytes(const std::byte* from, std::byte* to, std::uint32_t n) {
-  constexpr std::uint32_t word = sizeof(std::uint32_t);
-  const std::uint32_t t = thread();
-  const auto lead = static_cast<std::uint32_t>(-reinterpret_cast<std::uintptr_t>(to) % word);
-  if (t < lead && t < n) to[t] = from[t];
-  if (n <= lead) return;
-  const std::uint32_t words = (n - lead) / word;
-  const auto beside =
-      static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from + lead) % word);
-  const auto* const source = reinterpret_cast<const std::uint32_t*>(from + lead - beside);
-  auto* const target = reinterpret_cast<std::uint32_t*>(to + lead);
-  for (std::uint32_t w = t; w < words; w += threads) {
-    const std::uint32_t upper = beside == 0 ? 0 : source[w + 1];
-    target[w] = __funnelshift_r(source[w], upper, 8 * beside);
-  }
-  const std::uint32_t at = lead + word * words + t;
-  if (at < n) to[at] = from[at];
-}
-
 } // namespace warp
 
 struct encode_boards_by_warp {
@@ -292,7 +272,7 @@ struct encode_boards_by_warp {
 private:
   [[nodiscard]] __device__ static std::byte* slot_end(const frame_columns& columns,
                                                       std::uint32_t i) {
-    return encode_boards::slot(columns, i) + encoded_slot_bytes;
+    return columns.slot(i) + board_slot_bytes;
   }
 
   /// Encodes the loaded groups, whose lanes are in `all`. Returns the length of the lane's group.
@@ -329,9 +309,8 @@ private:
     const board_place place(in, packet, i);
     tile.load(place, packet.kind());
     const std::uint32_t form = columns.boards.form[i];
-    if (pack_boards::stored_words_bytes(form) == 0) return;
-    warp::put_outer_words(warp::outer_words::load(place, packet), form,
-                          encode_boards::slot(columns, i));
+    if (stored_words_bytes(form) == 0) return;
+    warp::put_outer_words(warp::outer_words::load(place, packet), form, columns.slot(i));
   }
 
   __device__ static strong::choice choose(shared& s, const warp::group_lane& mine,
@@ -469,47 +448,5 @@ struct cuda_form<encode_boards> {
 };
 
 /// One warp per board.
-struct copy_encoded_boards_by_warp {
-  static constexpr std::uint32_t width = 128;
-  static constexpr std::uint32_t boards = width / warp::threads; // boards per CUDA block
-
-  struct shared {
-    warp::board_image images[boards];
-  };
-
-  [[nodiscard]] static std::uint32_t blocks_for(std::uint32_t n) {
-    return (n + boards - 1) / boards;
-  }
-
-  __device__ void operator()(const cuda_block&, shared& s, const batch_view& in,
-                             const frame_columns& columns, output_view out) const {
-    const std::uint32_t w = threadIdx.x / warp::threads;
-    const std::uint32_t i = blockIdx.x * boards + w;
-    if (i >= in.boards.size()) return;
-    const std::uint32_t at = load_here(&columns.boards.at[i]);
-    const std::uint32_t form = load_here(&columns.boards.form[i]);
-    const found_packet packet = load_here(&columns.packets[i]);
-    if (at == not_packed) return;
-    const board_shape shape{form, columns.boards.bytes[i]};
-    const event_result& result = columns.events.results[packet.event];
-    if (!result.kept) return;
-    std::byte* const to = out.bytes + result.offset + at;
-    if ((shape.form & board_raw) != 0) return warp::copy_raw(in, i, shape.bytes, to);
-    if ((shape.form & board_strong) == 0) {
-      return pack_boards_by_warp::pack_limited(board_place(in, packet, i), packet, columns, i,
-                                               shape, s.images[w], to);
-    }
-    const std::uint32_t stored = pack_boards::stored_words_bytes(shape.form);
-    const std::uint32_t group = shape.bytes - stored;
-    const std::byte* const slot = encode_boards::slot(columns, i);
-    warp::copy_bytes(slot, to, stored);
-    warp::copy_bytes(slot + encoded_slot_bytes - group, to + stored, group);
-  }
-};
-
-template <>
-struct cuda_form<copy_encoded_boards> {
-  using type = copy_encoded_boards_by_warp;
-};
 
 } // namespace l3

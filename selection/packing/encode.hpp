@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// encode_boards: the strong codec (gpu/codec/strong.hpp) for boards of accepted events. It runs
-// between the decision and the place kernels, because only the encoder knows the length of a group.
-// It writes the data of each board to its own slot, and their length to the board's column.
-// copy_encoded_boards copies the data to their place. A group is a whole board; boards without some
-// records stay KOTO records.
+// encode_boards: the strong codec (gpu/codec/strong.hpp) for boards of accepted events. It writes
+// the data of each board to its slot, and their length to the board's column: the stored words at
+// the start of the slot, the group at its end, because the head of a group is written last. A group
+// is a whole board; boards without some records stay KOTO records.
 //
 // A block takes four boards: on a CPU vector instructions code their groups in parallel, on CUDA
 // devices eight threads each (encode.cuh), and other executors use a lane for each.
@@ -37,11 +36,6 @@ struct encode_boards {
     return (in.boards.size() + boards - 1) / boards;
   }
 
-  /// The slot of a board. Its data end at the slot's end: the head of a group is written last.
-  [[nodiscard]] L3_FN static std::byte* slot(const frame_columns& columns, std::uint32_t i) {
-    return columns.encoded.data() + std::size_t{i} * encoded_slot_bytes;
-  }
-
   /// Whether board i exists and is encoded.
   [[nodiscard]] L3_FN static bool codes(const batch_view& in, const frame_columns& columns,
                                         std::uint32_t i) {
@@ -56,8 +50,7 @@ struct encode_boards {
   L3_FN static void conclude(const frame_columns& columns, std::uint32_t i, std::uint32_t bytes) {
     const std::uint32_t form = columns.boards.form[i] | board_strong;
     columns.boards.form[i] = static_cast<std::uint8_t>(form);
-    columns.boards.bytes[i] =
-        static_cast<std::uint16_t>(pack_boards::stored_words_bytes(form) + bytes);
+    columns.boards.bytes[i] = static_cast<std::uint16_t>(stored_words_bytes(form) + bytes);
   }
 
   template <block B>
@@ -76,7 +69,7 @@ struct encode_boards {
       if (s.groups.used[k] == 0) continue;
       const std::uint32_t i = boards * b.index() + k;
       const std::uint32_t bytes = s.groups.bytes[k];
-      copy_out(b, s.groups.coded + s.groups.at[k], slot(columns, i) + encoded_slot_bytes - bytes,
+      copy_out(b, s.groups.coded + s.groups.at[k], columns.slot(i) + board_slot_bytes - bytes,
                bytes);
       for_each(b, 1, [&](std::uint32_t) { conclude(columns, i, bytes); });
     }
@@ -91,41 +84,13 @@ private:
     s.packet.stage(b, in, in.fragments[board.fragment], board);
     b.sync();
     for_each(b, 1, [&](std::uint32_t) { s.groups.shapes[k] = shape_of(board.kind); });
-    pack_boards::write_stored_words(b, s.packet, columns.boards.form[i], slot(columns, i));
+    pack_boards::write_stored_words(b, s.packet, columns.boards.form[i], columns.slot(i));
     const std::uint16_t* const words = s.packet.by_lane(board.kind);
     for_each(b, packet_lanes, packet_rows, [&](std::uint32_t lane, std::uint32_t row) {
       s.groups.samples[k][packet_rows * record_of(lane, board.kind) + row] =
           words[packet_lanes * row + lane] & l2::payload_mask;
     });
     b.sync();
-  }
-};
-
-/// One CUDA block per board of a kept event copies the data of encode_boards to their place, and
-/// packs boards that were not encoded.
-struct copy_encoded_boards {
-  static constexpr std::uint32_t width = 32;
-
-  using shared = pack_boards::shared;
-
-  template <block B>
-  L3_FN void operator()(const B& b, shared& s, const batch_view& in, const frame_columns& columns,
-                        output_view out) const {
-    const std::uint32_t i = b.index();
-    const board_entry board = in.boards[i];
-    const event_result& result = columns.events.results[board.event];
-    if (!result.kept) return;
-    std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
-    const std::uint32_t form = columns.boards.form[i];
-    const std::uint32_t bytes = columns.boards.bytes[i];
-    if ((form & board_raw) != 0)
-      return copy_range(b, in, in.fragments[board.fragment], board.offset, bytes, to);
-    if ((form & board_strong) == 0) return pack_boards::pack_limited(b, s, in, columns, i, to);
-    const std::byte* const slot = encode_boards::slot(columns, i);
-    const std::uint32_t stored = pack_boards::stored_words_bytes(form);
-    for_each(b, stored, [&](std::uint32_t k) { to[k] = slot[k]; });
-    const std::byte* const group = slot + encoded_slot_bytes - (bytes - stored);
-    for_each(b, bytes - stored, [&](std::uint32_t k) { to[stored + k] = group[k]; });
   }
 };
 

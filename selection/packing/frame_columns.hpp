@@ -38,8 +38,7 @@ struct board_fields {
 };
 using board_columns = soa<board_fields>;
 
-/// In board_fields::at of all boards of rejected events. Kept events without room have
-/// places.
+/// In board_fields::at of all boards of rejected events.
 inline constexpr std::uint32_t not_packed = 0xffffffff;
 
 /// Written by place.
@@ -92,14 +91,23 @@ struct selected_columns {
   }
 };
 
-/// Room for a board's data in the strong codec: header and footer words, and a group.
-inline constexpr std::uint32_t encoded_slot_bytes = 2080;
-/// The largest excess of that data over the board's packet: the length of the group, or the mask of
-/// a limited board.
-inline constexpr std::uint32_t encoded_excess_bytes = 2;
+/// Room for the packed data of a board that is not raw, in either codec. A multiple of 16.
+inline constexpr std::uint32_t board_slot_bytes = 2080;
+/// Where KOTO records begin in a slot, a multiple of 16. All that precedes them ends there.
+inline constexpr std::uint32_t records_in_slot = 32;
 
-/// All views are writable, even for kernels that only read: pack may read columns that the same
-/// kernel wrote (selection/packing/one_pass_plan.hpp), and read-only views forbid that.
+/// Length of the header and footer words that the form stores.
+[[nodiscard]] L3_FN inline std::uint32_t stored_words_bytes(std::uint32_t form) {
+  return ((form & board_header_stored) != 0 ? 2U * l2::header_words : 0U) +
+         ((form & board_footer_stored) != 0 ? 2U * l2::footer_words : 0U);
+}
+/// Length of everything that precedes the KOTO records of a board.
+[[nodiscard]] L3_FN inline std::uint32_t bytes_before_records(std::uint32_t form) {
+  return stored_words_bytes(form) + ((form & board_limited) != 0 ? board_mask_bytes : 0U);
+}
+
+/// All views are writable, even for kernels that only read: pack_whole_events reads columns that
+/// the same kernel wrote, and read-only views forbid that.
 struct frame_columns {
   record_columns::view records;
   board_columns::view boards;
@@ -107,15 +115,26 @@ struct frame_columns {
   event_columns::view events;
   column<found_packet> packets; ///< by board; written by find_packets on CUDA devices
   selected_columns selected;
-  /// Slots of encoded_slot_bytes, one per board, for the output of encode_boards; empty if the
-  /// codec is koto.
-  column<std::byte> encoded;
+  codec_id codec = codec_id::koto;
+  /// board_slot_bytes for each board: packed boards, before deliver_events copies them to their
+  /// places. Empty if boards are packed in place: KOTO records on a CPU.
+  column<std::byte> slots;
+
+  [[nodiscard]] L3_FN std::byte* slot(std::uint32_t board) const {
+    return slots.data() + std::size_t{board} * board_slot_bytes;
+  }
+  /// Where the packed data of a board with KOTO records begin in its slot.
+  [[nodiscard]] L3_FN std::byte* packed(std::uint32_t board, std::uint32_t form) const {
+    return slot(board) + (records_in_slot - bytes_before_records(form));
+  }
+  [[nodiscard]] L3_FN bool has_slots() const { return slots.size() != 0; }
 
   /// Takes all columns from the region except `results`, with a row per event; the caller places it
-  /// with the output, because the host reads it.
+  /// with the output, because the host reads it. Slots are taken for a device and for the strong
+  /// codec.
   [[nodiscard]] static frame_columns take(region& from, const batch_capacity& capacity,
-                                          column<event_result> results,
-                                          codec_id codec = codec_id::koto) {
+                                          column<event_result> results, codec_id codec,
+                                          bool has_device) {
     frame_columns c;
     c.records = record_columns::take(from, capacity.boards * l2::waveforms_per_board);
     c.boards = board_columns::take(from, capacity.boards);
@@ -123,15 +142,19 @@ struct frame_columns {
     c.events = event_columns::view(event_columns::columns{
         .accepted = from.take<std::uint8_t>(capacity.events), .results = results});
     c.packets = from.take<found_packet>(capacity.boards);
-    if (codec == codec_id::strong)
-      c.encoded = from.take<std::byte>(capacity.boards * encoded_slot_bytes);
+    c.codec = codec;
+    if (has_device || codec == codec_id::strong)
+      c.slots = from.take<std::byte>(capacity.boards * board_slot_bytes);
     return c;
   }
 };
 
+/// The memory for packed events. The host gives each event a room before the kernels run, large
+/// enough whatever the event packs to (frame_parts.hpp), so that no kernel waits for the lengths of
+/// other events.
 struct output_view {
-  std::byte* bytes = nullptr; ///< address is a multiple of 8
-  std::uint64_t capacity = 0;
+  std::byte* bytes = nullptr;         ///< address is a multiple of room_alignment
+  column<const std::uint64_t> starts; ///< by event: offset of its room
 };
 
 } // namespace l3

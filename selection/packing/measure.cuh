@@ -29,33 +29,29 @@ namespace warp {
 
 inline constexpr std::uint32_t words_of_thread = board_place::samples / threads;
 
-/// Header and footer: threads 0 … 5 have loaded a 32-bit word each.
+/// Header and footer: threads 0 … 5 have loaded a 32-bit word each, all others have none.
 struct outer_words {
   std::uint32_t word = 0;
-  std::uint32_t expected = 0; ///< in the machine's byte order
-  bool is_tagged = true;
-  bool is_expected = true;
+  std::uint32_t expected = 0; ///< likewise in the packet's byte order
 
   __device__ static outer_words load(const board_place& place, const found_packet& packet) {
     constexpr std::uint32_t between = board_place::samples;
     outer_words o;
     const std::uint32_t t = thread();
+    const std::uint32_t tag = t < board_place::header ? l2::header_tag : l2::footer_tag;
+    o.expected = pairs::swapped(t == 1 ? packet.time : t == 2 ? packet.number : tag * pairs::both);
+    o.word = o.expected;
     if (t < board_place::header + board_place::footer)
       o.word = place.load(t < board_place::header ? t : between + t);
-    const std::uint32_t tag = t < board_place::header ? l2::header_tag : l2::footer_tag;
-    o.expected = t == 1 ? packet.time : t == 2 ? packet.number : tag * pairs::both;
     return o;
   }
 
-  __device__ void compare() {
-    const std::uint32_t t = thread();
-    const bool in_header = t < board_place::header;
+  /// Zero if the word is expected.
+  [[nodiscard]] __device__ std::uint32_t differences() const { return word ^ expected; }
+  [[nodiscard]] __device__ bool has_wrong_tag() const {
     const std::uint32_t masks =
-        in_header ? l2::wide_tag_mask * pairs::both : l2::footer_tag_mask * pairs::both;
-    const std::uint32_t unlike = pairs::swapped(word) ^ expected;
-    const bool is_outer = t < board_place::header + board_place::footer;
-    is_tagged = !is_outer || (unlike & masks) == 0;
-    is_expected = !is_outer || unlike == 0;
+        (thread() < board_place::header ? l2::wide_tag_mask : l2::footer_tag_mask) * pairs::both;
+    return (pairs::swapped(differences()) & masks) != 0;
   }
 };
 
@@ -70,31 +66,38 @@ __device__ inline void complete(warp_findings& f, std::uint32_t apart) {
   }
 }
 
-/// Finds the rest after the extremes are complete. `which`: the half of them that is the record's.
-__device__ inline void conclude(warp_findings& f, std::uint32_t which, const outer_words& outer,
-                                board_kind kind) {
-  constexpr std::uint32_t header_words = (1U << board_place::header) - 1;
+/// Finds minimum, maximum and N after the extremes are complete. `which`: the half of them that is
+/// the record's.
+__device__ inline void conclude_record(warp_findings& f, std::uint32_t which) {
   f.own_minimum = pairs::half(f.low, which);
   f.own_maximum = pairs::half(f.high, which);
   f.own_bits = bits_needed(f.own_maximum - f.own_minimum);
-  const std::uint32_t unexpected = ballot(!outer.is_expected);
-  const bool is_wrong = any(!outer.is_tagged || pairs::wrong(f.low, f.high));
+}
+
+/// The form of the board, after the extremes are complete.
+[[nodiscard]] __device__ inline std::uint32_t form_of(const warp_findings& f,
+                                                      const outer_words& outer, board_kind kind) {
+  constexpr std::uint32_t header_words = (1U << board_place::header) - 1;
   std::uint32_t form = measure_boards::kind_form(kind);
-  if (is_wrong) {
-    f.shape = {form | board_raw, l2::board_bytes};
-    return;
+  bool is_wrong = pairs::wrong(f.low, f.high);
+  const std::uint32_t unexpected = ballot(outer.differences() != 0);
+  if (unexpected != 0) {
+    is_wrong = is_wrong || outer.has_wrong_tag();
+    if ((unexpected & header_words) != 0) form |= board_header_stored;
+    if (unexpected > header_words) form |= board_footer_stored;
   }
-  std::uint32_t bytes =
-      packet_lanes * koto::record_bytes(0) + koto::octets * sum(f.owns_record ? f.own_bits : 0);
-  if ((unexpected & header_words) != 0) {
-    form |= board_header_stored;
-    bytes += 2 * l2::header_words;
-  }
-  if (unexpected > header_words) {
-    form |= board_footer_stored;
-    bytes += 2 * l2::footer_words;
-  }
-  f.shape = {form, bytes};
+  return any(is_wrong) ? measure_boards::kind_form(kind) | board_raw : form;
+}
+
+/// Finds the rest after the extremes are complete.
+__device__ inline void conclude(warp_findings& f, std::uint32_t which, const outer_words& outer,
+                                board_kind kind) {
+  conclude_record(f, which);
+  const std::uint32_t form = form_of(f, outer, kind);
+  f.shape = {form, l2::board_bytes};
+  if ((form & board_raw) != 0) return;
+  f.shape.bytes = stored_words_bytes(form) + packet_lanes * koto::record_bytes(0) +
+                  koto::octets * sum(f.owns_record ? f.own_bits : 0);
 }
 
 /// Writes what measuring found to its columns.
@@ -134,7 +137,7 @@ struct measure_boards_by_warp {
     const found_packet packet = out.packets[i];
     if (!packet.has_samples()) return warp::write_raw(in, i, out);
     const board_place place(in, packet, i);
-    warp::outer_words outer = warp::outer_words::load(place, packet);
+    const warp::outer_words outer = warp::outer_words::load(place, packet);
     const std::uint32_t t = warp::thread();
     warp_findings f;
     std::uint32_t words[warp::words_of_thread];
@@ -156,7 +159,6 @@ struct measure_boards_by_warp {
       f.record = 4 * (t % 2 * 2 + which) + t / 8;
       f.owns_record = (t & 4) == 0;
     }
-    outer.compare();
     f.low = f.high = pairs::swapped(words[0]);
 #pragma unroll
     for (std::uint32_t k = 1; k < warp::words_of_thread; ++k) {

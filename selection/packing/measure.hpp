@@ -3,9 +3,9 @@
 // of the 16 records, and decides the form of the packed board: with or without its header and
 // footer words, or raw if it cannot be decoded.
 //
-// Packing takes two passes: this kernel reads the packet and writes 51 bytes per board, and
-// pack_boards reads the packet again. No kernel writes decoded samples in between, because that
-// would cost more memory traffic than the second reading.
+// This kernel reads the packet and writes 51 bytes per board, and pack_boards reads the packet
+// again. No kernel writes decoded samples in between, because that would cost more memory traffic
+// than the second reading.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // pack_boards: one CUDA block per board of a kept event writes the board's data
-// (docs/formats.md, section 7) to the place that the place kernels found. pack_events.hpp writes
-// all other bytes.
+// (docs/formats.md, section 7), on a device to the board's slot, on a CPU to the place that
+// place_boards found. measure_and_pack_boards measures and packs in one kernel, where nothing
+// selects. pack_events.hpp writes all other bytes.
 //
 // The kernel packs the samples in place, in rows of 16 lanes with a different N in each lane: eight
 // rows make one octet in every lane. Octets are whole bytes, so no byte belongs to two lanes. The
@@ -39,18 +40,34 @@ struct pack_boards {
     lane_records lanes;
     alignas(64) std::byte image[max_data_bytes + copy_slack];
   };
+  static constexpr std::uint32_t sample_bits = 14; // the largest N, if all tags are right
+  static_assert(2 * head_words + packet_lanes * koto::record_bytes(sample_bits) + copy_slack +
+                    records_in_slot <=
+                board_slot_bytes);
+
+  /// Of measure_and_pack.
+  struct shared_of_fused {
+    staged_packet packet;
+    packet_findings found;
+    union { // used in sequence
+      measure_boards::lane_measures measures;
+      lane_records records;
+    };
+  };
 
   template <block B>
   L3_FN void operator()(const B& b, shared& s, const batch_view& in, const frame_columns& columns,
-                        output_view out) const {
+                        const output_view& out) const {
     const std::uint32_t i = b.index();
     const board_entry board = in.boards[i];
-    const event_result& result = columns.events.results[board.event];
-    if (!result.kept) return;
+    if (columns.events.accepted[board.event] == 0) return;
     const fragment_entry fragment = in.fragments[board.fragment];
-    std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
     const std::uint32_t form = columns.boards.form[i];
     const std::uint32_t bytes = columns.boards.bytes[i];
+    const bool in_slot = columns.has_slots();
+    if (in_slot && (form & (board_raw | board_strong)) != 0) return; // packed by others
+    std::byte* const to = in_slot ? columns.packed(i, form)
+                                  : out.bytes + out.starts[board.event] + columns.boards.at[i];
     if ((form & board_raw) != 0) return copy_range(b, in, fragment, board.offset, bytes, to);
     if ((form & board_limited) != 0) return pack_limited(b, s, in, columns, i, to);
     s.packet.stage(b, in, fragment, board);
@@ -75,9 +92,22 @@ struct pack_boards {
     b.sync();
   }
 
-  [[nodiscard]] L3_FN static std::uint32_t stored_words_bytes(std::uint32_t form) {
-    return ((form & board_header_stored) != 0 ? 2U * l2::header_words : 0U) +
-           ((form & board_footer_stored) != 0 ? 2U * l2::footer_words : 0U);
+  /// Measures a board, and writes its data to place(shape) unless it stays raw. Like pack_staged it
+  /// may overwrite copy_slack bytes after the data.
+  template <block B, class Place>
+  L3_FN static board_shape measure_and_pack(const B& b, shared_of_fused& s, const batch_view& in,
+                                            const fragment_entry& fragment, std::uint32_t i,
+                                            const frame_columns& columns, Place place) {
+    const board_entry board = in.boards[i];
+    if (!measure_boards::can_be_decoded(board, fragment))
+      return measure_boards::leave_raw(b, i, board, fragment, columns);
+    s.packet.stage(b, in, fragment, board);
+    b.sync();
+    const board_shape shape = measure_boards::measure_staged(b, s.packet, s.measures, s.found, in,
+                                                             i, board, fragment, columns);
+    if ((shape.form & board_raw) == 0)
+      pack_staged(b, s.packet, s.found, s.records, board.kind, shape, place(shape));
+    return shape;
   }
 
   /// Writes the header and footer words that the form stores.
@@ -224,6 +254,22 @@ private:
         store(to + sizeof s.low[k][lane], s.high[k][lane]);
       }
     }
+  }
+};
+
+/// Where every event is kept: one CUDA block per board measures the board and packs it to its slot.
+struct measure_and_pack_boards {
+  static constexpr std::uint32_t width = pack_boards::width;
+
+  using shared = pack_boards::shared_of_fused;
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared& s, const batch_view& in,
+                        const frame_columns& columns) const {
+    const std::uint32_t i = b.index();
+    static_cast<void>(pack_boards::measure_and_pack(
+        b, s, in, in.fragments[in.boards[i].fragment], i, columns,
+        [&](const board_shape& shape) { return columns.packed(i, shape.form); }));
   }
 };
 

@@ -20,12 +20,19 @@ struct pack_events {
 
   template <block B>
   L3_FN void operator()(const B& b, shared&, const batch_view& in, const frame_columns& columns,
-                        output_view out) const {
-    const event_entry event = in.events[b.index()];
-    const event_result result = columns.events.results[b.index()];
+                        const output_view& out) const {
+    pack(b, b.index(), in, columns, out);
+  }
+
+  /// Packs event e if it is kept.
+  template <block B>
+  L3_FN static void pack(const B& b, std::uint32_t e, const batch_view& in,
+                         const frame_columns& columns, const output_view& out) {
+    const event_entry event = in.events[e];
+    const event_result result = columns.events.results[e];
     if (!result.kept) return;
     std::byte* const to = out.bytes + result.offset;
-    const std::uint32_t summary_bytes = columns.selected.summary_bytes(b.index());
+    const std::uint32_t summary_bytes = columns.selected.summary_bytes(e);
     const std::uint32_t payload_bytes = columns.selected.payload_bytes();
     std::byte* const fragment_table = to + sizeof(packed_event);
     std::byte* const board_table = fragment_table + event.fragments * sizeof(packed_fragment);
@@ -34,7 +41,7 @@ struct pack_events {
       packed_event h = header_of(event, result, summary_bytes);
       if (payload_bytes != 0) {
         h.version = 1;
-        h.payload = columns.selected.summaries[b.index()].payload;
+        h.payload = columns.selected.summaries[e].payload;
         h.payload_bytes = static_cast<std::uint16_t>(payload_bytes);
       }
       store(aligned<packed_alignment>(to), h);
@@ -60,10 +67,9 @@ struct pack_events {
       store(aligned<sizeof p>(board_table + k * sizeof p), p);
     });
     if (summary_bytes != 0)
-      pack_summary(b, b.index(), columns.selected,
-                   to + summary_offset(event.fragments, event.boards));
+      pack_summary(b, e, columns.selected, to + summary_offset(event.fragments, event.boards));
     if (payload_bytes != 0)
-      pack_payload(b, b.index(), columns.selected,
+      pack_payload(b, e, columns.selected,
                    to + data_offset(event.fragments, event.boards, summary_bytes));
     std::uint64_t end = data_offset(event.fragments, event.boards, summary_bytes + payload_bytes);
     for (std::uint32_t k = 0; k < event.fragments; ++k) {

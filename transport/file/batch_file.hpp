@@ -24,8 +24,7 @@ struct stored_result {
   std::uint16_t boards_damaged = 0;
   std::uint16_t boards_opaque = 0;
   std::uint8_t kept = 0;
-  std::uint8_t no_room = 0;
-  std::uint8_t reserved[6] = {};
+  std::uint8_t reserved[7] = {};
 };
 static_assert(sizeof(stored_result) == 32);
 

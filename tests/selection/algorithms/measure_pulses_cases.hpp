@@ -62,7 +62,8 @@ public:
     selection_frame there{batch.there(), lent.lend(tables.view()), {}};
     std::size_t used = 0;
     const auto take = [&](region from, selection_frame& f) {
-      f.packing = frame_columns::take(from, c, from.take<event_result>(c.events));
+      f.packing =
+          frame_columns::take(from, c, from.take<event_result>(c.events), codec_id::koto, false);
       packing_bytes_ = from.used();
       rows = pulses::columns::take(from, pulses::rows(c));
       signals = board_signals::columns::take(from, board_signals::rows(c));

@@ -50,18 +50,6 @@ inline std::vector<tested_engine> by_strong_codec(const std::vector<tested_engin
   return all;
 }
 
-/// Each engine with both forms of packing.
-inline std::vector<tested_engine> in_both_forms(const std::vector<tested_engine>& engines) {
-  std::vector<tested_engine> both;
-  for (const packing_form form : {packing_form::two_passes, packing_form::one_pass}) {
-    for (const tested_engine& e : engines) {
-      both.push_back(e.with(form == packing_form::one_pass ? "_one_pass" : "_two_passes",
-                            [form](engine_limits& limits) { limits.packing = form; }));
-    }
-  }
-  return both;
-}
-
 inline std::ostream& operator<<(std::ostream& to, const tested_engine& e) { return to << e.name; }
 
 class engine_bytes : public testing::TestWithParam<tested_engine> {
@@ -125,24 +113,56 @@ TEST_P(engine_decision, gives_rejected_events_no_room) {
   compute(*e, *e->frames()[0], events, 0, r, odd, GetParam().codec);
 }
 
-TEST_P(engine_bytes, says_what_has_no_room) {
-  const auto events = make_events(5, 3, 3, 17);
-  engine_limits limits{capacity_for(events, 0), 1, 0};
-  const std::size_t fit = 3;
-  for (std::size_t k = 0; k < fit; ++k)
-    limits.output_bytes += expect_event(events[k], GetParam().codec).size();
-  const auto e = GetParam().keeping_all(limits);
-  frame& f = *e->frames()[0];
-  randomness r(1);
-  fill(f, events, 0, r);
-  e->start(f);
-  ASSERT_TRUE(e->wait(f)) << f.error;
-  ASSERT_EQ(f.results.size(), events.size());
-  EXPECT_EQ(f.output.size(), limits.output_bytes);
-  for (std::size_t k = 0; k < events.size(); ++k) {
-    EXPECT_EQ(f.results[k].kept, k < fit) << k;
-    EXPECT_EQ(f.results[k].no_room, k >= fit) << k;
+TEST_P(engine_bytes, packs_boards_of_each_n) {
+  // Boards of one N each, and boards of any N up to a largest one. Devices have a shorter way for
+  // boards of which no record has an N above 7.
+  const std::uint32_t most_bits = 14;
+  const std::uint32_t step = GetParam().slow ? 7 : 1;
+  randomness r(6);
+  std::vector<made_event> events;
+  for (const auto kind : {board_kind::sampling_125_mhz, board_kind::sampling_500_mhz}) {
+    for (const bool is_mixed : {false, true}) {
+      const auto number = static_cast<std::uint32_t>(events.size() + 1);
+      std::vector<made_board> boards;
+      for (std::uint32_t most = 0; most <= most_bits; most += step) {
+        std::vector<std::uint16_t> samples;
+        for (std::uint32_t c = 0; c < packet_lanes; ++c) {
+          const auto w = make_waveform(is_mixed ? below(r, most + 1) : most, l2::payload_mask, r);
+          samples.insert(samples.end(), w.begin(), w.end());
+        }
+        boards.push_back(
+            make_board(kind, static_cast<std::uint8_t>(3 + most), 1, number, 4, samples));
+      }
+      events.push_back({1, number, 0, 4, {make_fragment(0, number, std::move(boards))}});
+    }
   }
+  for (const std::uint32_t piece_bytes : {0U, 1400U}) {
+    const auto e = GetParam().keeping_all({capacity_for(events, piece_bytes), 1});
+    ASSERT_NO_FATAL_FAILURE(
+        compute(*e, *e->frames()[0], events, piece_bytes, r, all, GetParam().codec))
+        << "pieces of " << piece_bytes;
+  }
+}
+
+TEST_P(engine_bytes, packs_many_short_events) {
+  randomness r(2);
+  std::vector<made_event> events;
+  for (std::uint32_t n = 1; n <= (GetParam().slow ? 20U : 400U); ++n) {
+    events.push_back({1, n, 0, 0, {}});
+    if (n % 5 == 0) continue;
+    std::vector<made_fragment>& fragments = events.back().fragments;
+    fragments.push_back(make_raw_fragment(0, below(r, 30), r));
+    if (n % 3 == 0) {
+      fragments.push_back(
+          make_fragment(1, n,
+                        {make_board(board_kind::sampling_500_mhz, 3, 1, n, 0, make_records(r)),
+                         make_opaque_board(5, below(r, 40), r),
+                         make_board(board_kind::sampling_500_mhz, 6, 1, n, 1, make_records(r))}));
+    }
+    if (n % 7 == 0) fragments.push_back(make_fragment(2, n, {}));
+  }
+  const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
+  compute(*e, *e->frames()[0], events, 0, r, all, GetParam().codec);
 }
 
 TEST_P(engine_bytes, fits_the_worst_case) {

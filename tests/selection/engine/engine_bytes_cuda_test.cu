@@ -13,7 +13,7 @@ std::vector<tested_engine> on_cuda() {
   e.name = "cuda";
   e.keeping_all = [](const engine_limits& limits) { return make_cuda_engine(limits, nullptr); };
   e.keeping_odd = [](const engine_limits& limits) -> std::unique_ptr<engine> {
-    return std::make_unique<basic_engine<cuda_queue, two_pass_plan<keep_odd_numbers>>>(
+    return std::make_unique<basic_engine<cuda_queue, packing_plan<keep_odd_numbers>>>(
         "cuda", limits, [] { return cuda_queue(); });
   };
   e.why_not = on_device::why_not;

