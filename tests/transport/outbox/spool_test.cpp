@@ -32,6 +32,7 @@ TEST(spool, writes_what_the_formats_page_says) {
   spool disk(small_spool(made));
   ASSERT_FALSE(disk.append(spool_block(0x42, 1)));
   ASSERT_FALSE(disk.append(spool_block(0x42, 2)));
+  ASSERT_FALSE(disk.append(spool_block(0x42, 1))); // it is there already
   const auto file = test::read_file(made + "/spool-000001.kl3");
   const unsigned char head[head_bytes] = {'K', 'L', '3', 'S', 2, 0, 0, 0, 1};
   ASSERT_EQ(file.size(), sizeof head + 2 * block_bytes);
