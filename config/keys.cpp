@@ -238,7 +238,7 @@ void set_processors(const toml_value& v, daemon_settings& s, const refuse_value&
   if (!words || (list.empty() && *words != "auto"))
     return refuse(v, R"(is neither "auto" nor a list like "0-7,16" of processors in 0..1023)");
   std::ranges::sort(list);
-  list.erase(std::ranges::unique(list).begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
   s.node.processors = list;
 }
 

@@ -32,7 +32,7 @@ protected:
         text = std::string("refused: ") + e.what();
       }
       look();
-    });
+    }).join();
     return text;
   }
   [[nodiscard]] bool says(const std::string& text, const std::string& part) const {
