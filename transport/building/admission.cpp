@@ -16,15 +16,8 @@ void admission::look_into(candidate_event& event) const {
   event.used_boards = event.flags = 0;
   event.reference_time.reset();
   event.digest = {};
-  const auto must_be_walked = [](const auto& f) {
-    return f.whole && f.where.memory != nullptr && f.slots_of_chunks.empty();
-  };
-  for (std::size_t i = 0; i < event.fragments.size(); ++i) {
-    if (i + 1 < event.fragments.size() && must_be_walked(event.fragments[i + 1]))
-      prefetch_borders(event.fragments[i + 1].where);
-    arrived_fragment& f = event.fragments[i];
+  for (arrived_fragment& f : event.fragments)
     if (f.whole && f.where.memory != nullptr) look_into(event, f);
-  }
 }
 
 void admission::look_into(candidate_event& event, arrived_fragment& f) const {

@@ -9,9 +9,6 @@ namespace {
 
 constexpr std::uint32_t word_bytes = 2;
 
-/// Number of board borders that are prefetched: enough to hide the latency of one cache line each.
-constexpr std::uint32_t borders_ahead = 8;
-
 /// Reads a fragment at rising offsets, and steps from piece to piece instead of dividing. Offsets
 /// are even, and pieces begin at multiples of 4, so no word crosses two pieces.
 class piece_reader {
@@ -37,17 +34,6 @@ public:
   template <std::uint32_t count>
   std::uint64_t digest(std::uint32_t offset) {
     return digest_of<count>(bytes<count>(offset), offset);
-  }
-
-  /// Prefetches the border before the board at `offset`.
-  void prefetch_border(std::uint32_t offset) const {
-    if (offset >= fragment_.bytes) return;
-    std::uint32_t start = start_;
-    std::uint32_t piece = piece_;
-    for (; offset - start >= fragment_.piece_bytes; ++piece) start += fragment_.piece_bytes;
-    const std::byte* border = fragment_.memory + fragment_.pieces[piece] + (offset - start);
-    __builtin_prefetch(border - digested_bytes);
-    __builtin_prefetch(border + digested_bytes - 1);
   }
 
 private:
@@ -138,12 +124,6 @@ std::optional<malformed> check_header(const board_header& header, event_key key,
 
 } // namespace
 
-void prefetch_borders(const fragment_pieces& fragment) {
-  const piece_reader reader(fragment);
-  for (std::uint32_t b = 0; b < borders_ahead; ++b)
-    reader.prefetch_border(l2::fragment_header_bytes + b * l2::board_bytes);
-}
-
 fragment_index index_fragment(const fragment_pieces& fragment, const crate_readout& crate,
                               event_key key, std::span<board_entry> out) {
   piece_reader reader(fragment);
@@ -162,7 +142,6 @@ fragment_index index_fragment(const fragment_pieces& fragment, const crate_reado
   std::uint32_t at = l2::fragment_header_bytes;
   std::uint32_t slot_before = 0;
   while (at < end) {
-    reader.prefetch_border(at + borders_ahead * l2::board_bytes);
     if (found.boards == crate.boards) return failed(malformed::trailing_bytes);
     if (end - at < board_header::bytes) {
       const bool ends = reader.long_word(at) == l2::fragment_trailer;

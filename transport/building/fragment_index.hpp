@@ -127,7 +127,4 @@ struct fragment_index {
                                             const crate_readout& crate, event_key key,
                                             std::span<board_entry> out);
 
-/// Prefetches the first reads of index_fragment().
-void prefetch_borders(const fragment_pieces& fragment);
-
 } // namespace l3
