@@ -195,12 +195,12 @@ std::set<pid_t> udp_threads(std::size_t wanted) {
 class stopped_thread {
 public:
   explicit stopped_thread(pid_t thread) {
-    EXPECT_EQ(::pipe(go_on_.data()), 0);
+    EXPECT_EQ(::pipe(go_on.data()), 0);
     struct sigaction how = {};
     how.sa_handler = [](int) {
-      stops_ = true;
+      stops = true;
       char word = 0;
-      while (::read(go_on_[0], &word, 1) != 1) {
+      while (::read(go_on[0], &word, 1) != 1) {
       }
     };
     ::sigaction(SIGUSR1, &how, &before_);
@@ -208,19 +208,19 @@ public:
     for (std::string stat; stat.find(") S ") == std::string::npos;)
       std::getline(std::ifstream(file), stat);
     EXPECT_EQ(::tgkill(::getpid(), thread, SIGUSR1), 0);
-    while (!stops_) std::this_thread::yield();
+    while (!stops) std::this_thread::yield();
   }
   ~stopped_thread() {
-    stops_ = false;
-    EXPECT_EQ(::write(go_on_[1], "", 1), 1);
+    stops = false;
+    EXPECT_EQ(::write(go_on[1], "", 1), 1);
     ::sigaction(SIGUSR1, &before_, nullptr);
   }
   stopped_thread(const stopped_thread&) = delete;
   stopped_thread& operator=(const stopped_thread&) = delete;
 
 private:
-  static inline std::array<int, 2> go_on_{};
-  static inline std::atomic<bool> stops_ = false;
+  static inline std::array<int, 2> go_on{};
+  static inline std::atomic<bool> stops = false;
   struct sigaction before_ = {};
 };
 
