@@ -44,23 +44,25 @@ struct chunk {
   }
 };
 
-/// The 16 bytes from byte `shift` of `low` on, followed by `high`.
+/// The 16 bytes from byte `shift` of `low` on, followed by `high`. All threads have the same shift.
 [[nodiscard]] __device__ inline chunk shifted(const chunk& low, const chunk& high,
                                               std::uint32_t shift) {
-  std::uint32_t all[2 * chunk::words] = {low.word[0],  low.word[1],  low.word[2],  low.word[3],
-                                         high.word[0], high.word[1], high.word[2], high.word[3]};
+  const std::uint32_t all[2 * chunk::words] = {low.word[0],  low.word[1],  low.word[2],
+                                               low.word[3],  high.word[0], high.word[1],
+                                               high.word[2], high.word[3]};
+  const auto from = [&](std::uint32_t first) {
+    chunk made;
 #pragma unroll
-  for (std::uint32_t step = 2; step > 0; step /= 2) {
-    const bool moves = (shift / 4 & step) != 0;
-#pragma unroll
-    for (std::uint32_t w = 0; w + step < 2 * chunk::words; ++w)
-      all[w] = moves ? all[w + step] : all[w];
+    for (std::uint32_t w = 0; w < chunk::words; ++w)
+      made.word[w] = __funnelshift_r(all[first + w], all[first + w + 1], 8 * shift);
+    return made;
+  };
+  switch (shift / sizeof(std::uint32_t)) {
+  case 0: return from(0);
+  case 1: return from(1);
+  case 2: return from(2);
+  default: return from(3);
   }
-  chunk made;
-#pragma unroll
-  for (std::uint32_t w = 0; w < chunk::words; ++w)
-    made.word[w] = __funnelshift_r(all[w], all[w + 1], 8 * shift);
-  return made;
 }
 
 /// Appends runs of bytes to an output at any address.
@@ -91,7 +93,7 @@ public:
       if (source + 1 <= last) high = chunk::load(base + chunk::bytes * (source + 1));
       made = shifted(low, high, shift);
       if (k == 0) {
-        made.clear(fill_, true);
+        if (beside != 0) made.clear(fill_, true);
         made.add(open_);
       }
       if (k == whole) made.clear(end % chunk::bytes, false);

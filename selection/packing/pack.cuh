@@ -140,9 +140,12 @@ struct measure_and_pack_boards_by_warp : pack_boards_by_warp {
     record.minimum = f.own_minimum & l2::payload_mask;
     record.find_place(mine);
     const warp::place_in_image at(record, mine, true, s.images[w]);
-    if (warp::thread() == 0)
-      measure_boards::write_shape(i, {form, stored_words_bytes(form) + at.end}, columns);
-    if (stored_words_bytes(form) != 0) warp::put_outer_words(outer, form, columns.packed(i, form));
+    std::uint32_t before = 0;
+    if ((form & (board_header_stored | board_footer_stored)) != 0) { // seldom
+      before = stored_words_bytes(form);
+      warp::put_outer_words(outer, form, columns.packed(i, form));
+    }
+    if (warp::thread() == 0) measure_boards::write_shape(i, {form, before + at.end}, columns);
     warp::pack_records(samples, record, mine, at, s.images[w], columns.slot(i) + records_in_slot);
   }
 };
