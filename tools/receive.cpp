@@ -22,7 +22,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/print.hpp"
 #include "tools/progress.hpp"
-#include "tools/receive/stored_events.hpp"
+#include "tools/receive/shown_events.hpp"
 #include "tools/verify/agreement.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/units.hpp"
@@ -227,7 +227,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   ledger_file file(o.store.folder / ledger_name);
   // After a crash the ledger on disk must be this receiver's, not an earlier one's.
   file.begin(account_of(store, receiver.counters(), receiver_is::running));
-  stored_events events; // for the page, so it outlives the watch
+  shown_events events; // for the page, so it outlives the watch
   if (o.monitor)
     receiver.show_blocks_to([&](auto block, time_point now) { events.offer(block, now); });
   receive_watch watch(o.monitor, o.receiver, store, receiver, manager, events.pages());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/receive/stored_events.hpp"
+#include "tools/receive/shown_events.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -15,7 +15,7 @@ constexpr std::size_t most_sessions = 64;
 
 } // namespace
 
-void stored_events::offer(std::span<const std::byte> block, time_point now) {
+void shown_events::offer(std::span<const std::byte> block, time_point now) {
   const auto header = load<block_header>(block.data());
   const auto payload = block.subspan(sizeof header);
   if (header.settings_bytes != 0) {
@@ -31,7 +31,7 @@ void stored_events::offer(std::span<const std::byte> block, time_point now) {
     kept_.offer(*event, lines_that_kept(*event), now, {settings->second, header.run, header.node});
 }
 
-const loaded_selection* stored_events::selection_of(const event_origin& from) {
+const loaded_selection* shown_events::selection_of(const event_origin& from) {
   constexpr std::size_t most = 16;
   const std::pair key(*from.settings, from.run);
   const auto known = by_.find(key);
@@ -47,14 +47,14 @@ const loaded_selection* stored_events::selection_of(const event_origin& from) {
   return made ? &*made : nullptr;
 }
 
-std::string stored_events::event_text(const kept_events::copy& of) {
+std::string shown_events::event_text(const kept_events::copy& of) {
   const auto event = of.event ? packed_event_view::parse(*of.event) : std::nullopt;
   const auto* const by = event ? selection_of(of.from) : nullptr;
   return by != nullptr ? event_with_detector_json(picture_of(*event, of.from.run, by->what), *by)
                        : "null";
 }
 
-http_pages stored_events::pages() {
+http_pages shown_events::pages() {
   http_pages all;
   all["/events"] = [this] {
     return json_text(kept_.list_json([this](const event_origin& from) {

@@ -17,7 +17,7 @@
 
 namespace l3 {
 
-class stored_events {
+class shown_events {
 public:
   /// For the storing thread: a block that was stored. It never waits for a reader.
   void offer(std::span<const std::byte> block, time_point now);
