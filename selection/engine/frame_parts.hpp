@@ -96,6 +96,8 @@ struct frame_parts {
     return areas_end() - spills * area_bytes;
   }
   [[nodiscard]] std::size_t head_bytes(std::uint32_t spills, std::uint32_t used_events) const {
+    static_assert(sizeof(event_result) % 16 == 0 &&
+                  sizeof(event_summary) % 16 == 0); // deliver_head
     return summaries.size() == 0 ? distance(head(spills), results.data() + used_events)
                                  : distance(head(spills), summaries.data() + used_events);
   }

@@ -76,8 +76,7 @@ struct deliver_events {
   }
 };
 
-/// Copies the memory between `from` and `to`, whose length is a multiple of 8. Both addresses are
-/// multiples of 16.
+/// Copies `bytes` from one address to another. All three are multiples of 16.
 struct deliver_head {
   static constexpr std::uint32_t width = 256;
   static constexpr std::uint32_t blocks = 8;
@@ -95,11 +94,6 @@ struct deliver_head {
     for_each(b, static_cast<std::uint32_t>(end - first), [&](std::uint32_t i) {
       store(target + i * sizeof(chunk), load<chunk>(source + i * sizeof(chunk)));
     });
-    if (b.index() + 1 != blocks || bytes % sizeof(chunk) == 0) return;
-    constexpr std::size_t tail = sizeof(std::uint64_t);
-    const std::byte* const last = aligned<tail>(from + chunks * sizeof(chunk));
-    std::byte* const there = aligned<tail>(to + chunks * sizeof(chunk));
-    for_each(b, 1, [&](std::uint32_t) { store(there, load<std::uint64_t>(last)); });
   }
 
 private:
