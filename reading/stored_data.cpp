@@ -334,7 +334,7 @@ bool payload_reader::may_read(const unit& u) {
   return (is_known && !from_.checks_all()) || check(u);
 }
 
-/// The event that begins here, whose length is within its unit; empty if there is none.
+/// The event at the start of `bytes`; empty if it is cut off or its length is wrong.
 static std::span<const std::byte> event_at(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(packed_event)) return {};
   const auto length = l3::load<packed_event>(bytes.data()).bytes;

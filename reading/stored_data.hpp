@@ -52,7 +52,7 @@ struct unit {
   mutable std::mutex walking; ///< not once_flag: an exception cannot leave pthread_once here
   mutable std::atomic<bool> walked = false;
   mutable std::vector<event_place> places; ///< of the events that are there
-  /// Of these events, as long as there is room for them; nothing for a damaged event.
+  /// Views of these events, or empty if memory is short; nullopt for a damaged event.
   mutable std::vector<std::optional<packed_event_view>> views;
   enum class sum : std::uint8_t { unknown, right, wrong };
   mutable std::atomic<sum> checked = sum::unknown;

@@ -34,12 +34,12 @@ private:
 
 /// The processors on which this thread may run, ascending.
 [[nodiscard]] std::vector<int> allowed_processors();
-/// Those of `some` that are also in `others`, or not.
+/// The numbers of `some` that are in `others` too; and those that are not.
 [[nodiscard]] std::vector<int> common(std::span<const int> some, std::span<const int> others);
 [[nodiscard]] std::vector<int> without(std::span<const int> some, std::span<const int> others);
 
 /// Restricts this thread, and threads that it starts, to those of these processors on which it may
-/// already run. Does nothing if there are none, because the operator's choice (taskset,
+/// already run. If it may run on none of them, nothing changes: the operator's choice (taskset,
 /// CPUAffinity) has priority.
 void run_on(std::span<const int> processors);
 

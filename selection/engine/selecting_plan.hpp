@@ -44,7 +44,7 @@ public:
   }
 
   [[nodiscard]] const selection_tables& there() const { return there_; }
-  /// Of the host's memory.
+  /// The host memory that it uses.
   [[nodiscard]] std::size_t bytes() const { return here_.size() + seen_.size(); }
 
   void send(Queue& queue) const { queue.copy_in(on_device_.data(), here_.data(), here_.size()); }

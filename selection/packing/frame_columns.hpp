@@ -149,9 +149,9 @@ struct frame_columns {
   }
 };
 
-/// The memory for packed events. The host gives each event a room before the kernels run, large
-/// enough whatever the event packs to (frame_parts.hpp), so that no kernel waits for the lengths of
-/// other events.
+/// The memory for packed events. Before the kernels run, the host gives each event a room that is
+/// large enough for any result (frame_parts.hpp). So no kernel waits for the lengths of other
+/// events.
 struct output_view {
   std::byte* bytes = nullptr;         ///< address is a multiple of room_alignment
   column<const std::uint64_t> starts; ///< by event: offset of its room

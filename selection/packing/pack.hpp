@@ -45,7 +45,7 @@ struct pack_boards {
                     records_in_slot <=
                 board_slot_bytes);
 
-  /// Of measure_and_pack.
+  /// The shared memory of measure_and_pack.
   struct shared_of_fused {
     staged_packet packet;
     packet_findings found;

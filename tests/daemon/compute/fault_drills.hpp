@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong on a device, caused on purpose: kernels that do not end, and one that faults.
+// Kernels that fail on purpose: some never end, one faults.
 #pragma once
 
 #include "gpu/memory/buffer.hpp"
