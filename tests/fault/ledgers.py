@@ -99,8 +99,7 @@ def compare(sent, *stores, keys=None, whole=True):
     expected = set(sent.keys() if keys is None else keys)
     seen, doubled, repeated, strange, wrong, right, hollow = {}, set(), set(), set(), set(), {}, 0
     for block in (block for store in stores for block in packed_blocks(store, whole)):
-        # A spool sends one in the place of a block that it has lost, so that the others follow without a gap: what was in it is lost, or in
-        # another block that nobody promised. Settings have blocks of their own.
+        # A spool sends a hollow block in place of one that it has lost, so that the sequence has no gap. A block of settings is not hollow.
         hollow += not (block.events or block.repeated or block.settings)
         for key, packed in keyed(block):
             if key not in expected:

@@ -181,5 +181,5 @@ def missing():
 
 
 def shift_of(names):
-    """None if nobody is to watch."""
+    """A Shift that watches for these names; without names, nobody watches."""
     return contextlib.closing(Shift(names)) if names else contextlib.nullcontext()

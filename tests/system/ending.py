@@ -202,7 +202,7 @@ class Unread(harness.SystemTest):
         receiver, process = self.run_both({"stderr": self.full_pipe()[1]}, {"stderr": of_daemon[1]})
         sent = self.make_events(200)
         self.run_replay(self.write_events(sent))
-        # More lines than there is room for: each of these changes nothing and is told.
+        # More warnings than the daemon keeps for a full pipe: one for each unknown key.
         self.config.write_text(self.config.read_text() + "".join(f"no_such_key_{n} = 1\n" for n in range(200)))
 
         def left_out():
