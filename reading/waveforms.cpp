@@ -69,7 +69,7 @@ bool decode(bool groups, bool wide, std::span<const std::byte> data,
            bits_of(samples.data(), samples.size()) <= l2::payload_mask;
   const koto::unpack_result r = koto::unpack(data, samples, where);
   return r.records * l2::waveform_samples == samples.size() && r.bytes == data.size() &&
-         r.bits <= l2::payload_mask;
+         !r.above_payload;
 }
 
 /// A multiple of the boards that the codecs decode in parallel: several crates.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "gpu/codec/waveforms.hpp"
+#include "transport/format/l2.hpp"
 
 namespace l3::koto::portable {
 
@@ -50,7 +51,9 @@ inline unpack_result unpack(std::span<const std::byte> records, std::span<std::u
       r.status = unpack_status::sample_too_large;
       return r;
     }
-    for (std::uint32_t i = 0; i < record_samples; ++i) r.bits |= to[i];
+    std::uint16_t bits = 0; // set in any sample
+    for (std::uint32_t i = 0; i < record_samples; ++i) bits |= to[i];
+    r.above_payload |= bits > l2::payload_mask;
     r.bytes += used;
     ++r.records;
   }
