@@ -24,6 +24,7 @@ namespace json = boost::json;
 
 struct counts_options {
   std::uint32_t events = 4;
+  std::string only;
   bool as_json = false;
 };
 
@@ -88,6 +89,7 @@ int run_counts(const counts_options& o) {
         way{"made up", nullptr, codec_id::koto, contents::made_up}, way{"selection", &program},
         way{"suppressed, strong", &suppressed, codec_id::strong},
         way{"selection, histograms", &counting}}) {
+    if (!o.only.empty() && w.name != o.only) continue;
     const bool is_made_up = w.events == contents::made_up;
     engine_limits limits{is_made_up ? made_up_capacity(o.events) : batch.capacity(), 1};
     limits.codec = w.codec;
@@ -116,6 +118,7 @@ void add_bench_counts(command_line program, command_body& run) {
       "counts",
       "Instructions that kernels execute for a batch of events, counted by the PTX interpreter");
   add_count(c, "--events", o->events, "Of the batch", 1, 64);
+  c.add_option("--only", o->only, "Only this batch, such as \"keep all\"");
   c.add_flag("--json", o->as_json, "Report as JSON");
   c.callback([o, &run] { run = [o] { return run_counts(*o); }; });
 }

@@ -301,8 +301,8 @@ std::map<std::string, kernel_counts> imagined_device::take_counts() {
 
 /// Writes what was executed and counted to the file that L3_DEVICE_REPORT names, a line each:
 /// "counts KERNEL launches blocks … TARGET", "barrier KERNEL INSTRUCTION FILE:LINE executed" and
-/// "cost KERNEL FILE:LINE instructions wavefronts least" of kernels that were launched, "line
-/// FILE:LINE executed" of all that the program has.
+/// "cost KERNEL FILE:LINE CALLER executed wavefronts least instructions" of kernels that were
+/// launched, "line FILE:LINE executed" of all that the program has.
 void imagined_device::report() {
   const char* const path = std::getenv("L3_DEVICE_REPORT");
   if (path == nullptr) return;
@@ -323,23 +323,28 @@ void imagined_device::report() {
             << c.global_sectors << ' ' << c.shared_requests << ' ' << c.shared_wavefronts << ' '
             << c.shared_wavefronts_least << ' ' << c.barriers << ' ' << k->of->target << '\n';
       std::map<std::string, instruction_counts> costs;
+      std::map<std::string, std::uint64_t> instructions;
       for (std::size_t n = 0; n < k->code.code.size(); ++n) {
         const instruction& i = k->code.code[n];
         const instruction_counts& done = k->executed[n];
         const std::string line = place_of(*k->of, i.line);
         lines[line] = lines[line] || done.times != 0;
-        instruction_counts& cost = costs[line];
-        if (!i.goes_on_with_last) cost.times += done.times;
+        const std::string at = line + ' ' + place_of(*k->of, i.caller);
+        instruction_counts& cost = costs[at];
+        if (!i.goes_on_with_last) {
+          cost.times += done.times;
+          ++instructions[at];
+        }
         cost.shared_wavefronts += done.shared_wavefronts;
         cost.shared_wavefronts_least += done.shared_wavefronts_least;
         if (c.launches != 0 && is_barrier(i))
           out << "barrier " << name << ' ' << n << ' ' << place_of(*k->of, i.caller) << ' '
               << (done.times != 0) << '\n';
       }
-      for (const auto& [line, cost] : costs)
-        if (cost.times != 0)
-          out << "cost " << name << ' ' << line << ' ' << cost.times << ' '
-              << cost.shared_wavefronts << ' ' << cost.shared_wavefronts_least << '\n';
+      if (std::ranges::none_of(k->executed, [](const auto& e) { return e.times != 0; })) continue;
+      for (const auto& [at, cost] : costs)
+        out << "cost " << name << ' ' << at << ' ' << cost.times << ' ' << cost.shared_wavefronts
+            << ' ' << cost.shared_wavefronts_least << ' ' << instructions[at] << '\n';
     }
   }
   for (const auto& [line, executed] : lines)
