@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form of deliver_events for CUDA devices: a warp takes a fragment. It shifts the packed boards
-// to their places while it writes them, in stores of 16 bytes. Where two boards meet within 16
-// bytes, the warp keeps the bytes of the first board until it has those of the second.
+// The form of deliver_events for CUDA devices: a warp takes an event's tables or a fragment. It
+// shifts packed boards to their places while it writes them, in stores of 16 bytes.
 #pragma once
 
 #include <cstddef>
@@ -14,125 +13,78 @@ namespace l3 {
 
 namespace warp {
 
-/// 16 bytes, the lowest first.
-struct chunk {
-  static constexpr std::uint32_t bytes = 16;
-  static constexpr std::uint32_t words = bytes / sizeof(std::uint32_t);
-
-  std::uint32_t word[words];
-
-  [[nodiscard]] __device__ static chunk load(const std::byte* from) {
-    const uint4 v = *reinterpret_cast<const uint4*>(from);
-    return {v.x, v.y, v.z, v.w};
-  }
-  __device__ void store(std::byte* to) const {
-    *reinterpret_cast<uint4*>(to) = make_uint4(word[0], word[1], word[2], word[3]);
-  }
-  /// The bytes below `n` become 0 if `below`, all others if not.
-  __device__ void clear(std::uint32_t n, bool below) {
-#pragma unroll
-    for (std::uint32_t w = 0; w < words; ++w) {
-      const std::int32_t bits =
-          8 * (static_cast<std::int32_t>(n) - static_cast<std::int32_t>(4 * w));
-      const std::uint32_t mask = bits <= 0 ? 0 : bits >= 32 ? everyone : (1U << bits) - 1;
-      word[w] &= below ? ~mask : mask;
-    }
-  }
-  __device__ void add(const chunk& other) {
-#pragma unroll
-    for (std::uint32_t w = 0; w < words; ++w) word[w] |= other.word[w];
-  }
+/// A warp as a block of its own.
+struct block {
+  [[nodiscard]] __device__ static std::uint32_t index() { return 0; }
+  [[nodiscard]] __device__ static std::uint32_t threads() { return warp::threads; }
+  [[nodiscard]] __device__ static std::uint32_t lane() { return thread(); }
+  __device__ static void sync() { warp::sync(); }
 };
 
-/// The 16 bytes from byte `shift` of `low` on, followed by `high`. All threads have the same shift.
-[[nodiscard]] __device__ inline chunk shifted(const chunk& low, const chunk& high,
-                                              std::uint32_t shift) {
-  const std::uint32_t all[2 * chunk::words] = {low.word[0],  low.word[1],  low.word[2],
-                                               low.word[3],  high.word[0], high.word[1],
-                                               high.word[2], high.word[3]};
-  const auto from = [&](std::uint32_t first) {
-    chunk made;
-#pragma unroll
-    for (std::uint32_t w = 0; w < chunk::words; ++w)
-      made.word[w] = __funnelshift_r(all[first + w], all[first + w + 1], 8 * shift);
-    return made;
-  };
-  switch (shift / sizeof(std::uint32_t)) {
-  case 0: return from(0);
-  case 1: return from(1);
-  case 2: return from(2);
-  default: return from(3);
+inline constexpr std::uint32_t chunk = 16; ///< bytes of the widest load and store
+
+/// Copies `chunks` chunks to `to`, a multiple of 16. They begin at byte 4 · `skipped` + `shift` / 8
+/// of `from`, a multiple of 16, too.
+template <std::uint32_t skipped>
+__device__ inline void copy_shifted(const std::byte* from, std::uint32_t shift, std::byte* to,
+                                    std::uint32_t chunks) {
+  const bool is_straight = skipped == 0 && shift == 0; // then the next chunk need not exist
+  const auto* low = reinterpret_cast<const uint4*>(from) + thread();
+  const auto* high = low + (is_straight ? 0 : 1);
+  auto* there = reinterpret_cast<uint4*>(to) + thread();
+#pragma unroll 1
+  for (std::uint32_t k = thread(); k < chunks; k += threads) {
+    const uint4 a = *low;
+    const uint4 b = *high;
+    const std::uint32_t all[] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
+    const auto word = [&](std::uint32_t n) {
+      return __funnelshift_r(all[skipped + n], all[skipped + n + 1], shift);
+    };
+    *there = make_uint4(word(0), word(1), word(2), word(3));
+    low += threads;
+    high += threads;
+    there += threads;
   }
 }
 
-/// Appends runs of bytes to an output at any address.
-class chunk_writer {
-public:
-  __device__ explicit chunk_writer(std::byte* to)
-      : fill_(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % chunk::bytes)),
-        first_(fill_), to_(to - fill_), open_{} {}
-
-  /// Appends n bytes.
-  __device__ void append(const std::byte* from, std::uint32_t n) {
-    if (n == 0) return;
-    const auto beside =
-        static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % chunk::bytes);
-    const std::byte* const base = from - beside;
-    const std::uint32_t last = (beside + n - 1) / chunk::bytes;
-    const std::uint32_t end = fill_ + n;
-    const std::uint32_t whole = end / chunk::bytes;
-    const std::uint32_t back = fill_ > beside ? 1 : 0; // chunk k has bytes of k - back and the next
-    const std::uint32_t shift = (chunk::bytes + beside - fill_) % chunk::bytes;
-    chunk made{};
-    for (std::uint32_t round = 0; round <= whole; round += threads) {
-      const std::uint32_t k = round + thread();
-      const std::uint32_t source = k - back; // below 0 in the first chunk: more than last
-      chunk low{};
-      chunk high{};
-      if (source <= last) low = chunk::load(base + chunk::bytes * source);
-      if (source + 1 <= last) high = chunk::load(base + chunk::bytes * (source + 1));
-      made = shifted(low, high, shift);
-      if (k == 0) {
-        if (beside != 0) made.clear(fill_, true);
-        made.add(open_);
-      }
-      if (k == whole) made.clear(end % chunk::bytes, false);
-      const bool is_shared = round == 0 && first_ != 0 && whole != 0;
-      if (is_shared) put(of_thread(made, 0), first_, chunk::bytes);
-      if (k < whole && !(is_shared && k == 0)) made.store(to_ + chunk::bytes * k);
-      if (whole < round + threads) open_ = of_thread(made, whole - round);
-    }
-    if (whole != 0) first_ = 0;
-    to_ += chunk::bytes * whole;
-    fill_ = end % chunk::bytes;
+/// Copies n bytes: whole chunks of the destination, and the bytes before and after them one by one.
+__device__ inline void copy(const std::byte* from, std::byte* to, std::uint32_t n) {
+  const auto place = [](const std::byte* p) {
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(p));
+  };
+  std::uint32_t head = (0 - place(to)) % chunk;
+  head = head < n ? head : n;
+  const std::uint32_t chunks = (n - head) / chunk;
+  const std::uint32_t tail = (n - head) % chunk;
+  const std::uint32_t t = thread(); // the first half of the threads has the head
+  const std::uint32_t edge = t < threads / 2 ? t : n - threads + t;
+  if (t < head || t >= threads - tail) to[edge] = from[edge];
+  if (chunks == 0) return;
+  from += head;
+  to += head;
+  const std::uint32_t beside = place(from) % chunk;
+  from -= beside;
+  const std::uint32_t shift = 8 * (beside % 4);
+  switch (beside / 4) {
+  case 0: return copy_shifted<0>(from, shift, to, chunks);
+  case 1: return copy_shifted<1>(from, shift, to, chunks);
+  case 2: return copy_shifted<2>(from, shift, to, chunks);
+  default: return copy_shifted<3>(from, shift, to, chunks);
   }
+}
 
-  /// Writes the bytes that do not fill a chunk.
-  __device__ void finish() const { put(open_, first_, fill_); }
-
-private:
-  /// The chunk of this thread.
-  [[nodiscard]] __device__ static chunk of_thread(const chunk& own, std::uint32_t from) {
-    chunk c;
-#pragma unroll
-    for (std::uint32_t w = 0; w < chunk::words; ++w) c.word[w] = warp::of_thread(own.word[w], from);
-    return c;
-  }
-
-  /// Writes bytes begin … end - 1 of the current chunk, whose others are not this writer's. All
-  /// threads have the same chunk.
-  __device__ void put(const chunk& from, std::uint32_t begin, std::uint32_t end) const {
-    const std::uint32_t n = thread();
-    const std::uint32_t word =
-        n < 8 ? (n < 4 ? from.word[0] : from.word[1]) : (n < 12 ? from.word[2] : from.word[3]);
-    if (n >= begin && n < end) to_[n] = static_cast<std::byte>(word >> 8 * (n % 4));
-  }
-
-  std::uint32_t fill_;  ///< bytes of the current chunk so far
-  std::uint32_t first_; ///< its first byte that is this writer's
-  std::byte* to_;       ///< the current chunk
-  chunk open_;          ///< its bytes so far, the others 0
-};
+/// The forms of copy_out and copy_range for a warp.
+__device__ inline void copy_out(const block&, const std::byte* from, std::byte* to,
+                                std::uint32_t n) {
+  copy(from, to, n);
+}
+__device__ inline void copy_range(const block&, const batch_view& in,
+                                  const fragment_entry& fragment, std::uint32_t offset,
+                                  std::uint32_t bytes, std::byte* out) {
+  for_each_run(
+      in, fragment, offset, bytes,
+      [&](const std::byte* p, std::uint32_t from, std::uint32_t n) { copy(p, out + from, n); });
+}
 
 } // namespace warp
 
@@ -143,24 +95,45 @@ struct deliver_events_by_warp {
 
   [[nodiscard]] static std::uint32_t blocks_for(std::uint32_t n) { return n; }
 
-  __device__ void operator()(const cuda_block& b, shared&, const batch_view& in,
+  __device__ void operator()(const cuda_block&, shared&, const batch_view& in,
                              const frame_columns& columns, const output_view& out,
                              std::uint32_t blocks) const {
-    for (std::uint32_t e = blockIdx.x; e < in.events.size(); e += blocks)
-      pack_events::pack(b, e, in, columns, out);
-    const std::uint32_t w = threadIdx.x / warp::threads;
-    for (std::uint32_t k = blocks * w + blockIdx.x; k < in.fragments.size(); k += warps * blocks) {
-      const fragment_entry fragment = in.fragments[k];
-      if (fragment.boards == 0) continue;
-      const std::uint32_t event = columns.packets[fragment.first_board].event;
-      if (columns.events.accepted[event] == 0) continue;
-      warp::chunk_writer writer(out.bytes + out.starts[event] + columns.fragments.at[k]);
-      for (std::uint32_t j = 0; j < fragment.boards; ++j) {
-        for_each_packed_run(
-            in, columns, fragment.first_board + j,
-            [&](const std::byte* from, std::uint32_t n) { writer.append(from, n); });
-      }
-      writer.finish();
+    const std::uint32_t first = blocks * (threadIdx.x / warp::threads) + blockIdx.x;
+    const std::uint32_t step = blocks * warps;
+    for (std::uint32_t e = first; e < in.events.size(); e += step)
+      pack_events::pack(warp::block(), e, in, columns, out);
+    for (std::uint32_t k = first; k < in.fragments.size(); k += step) {
+      std::byte* const to = deliver_events::place_of(k, in, columns, out);
+      if (to != nullptr) copy_boards(in.fragments[k], in, columns, to);
+    }
+  }
+
+private:
+  /// The start and the length of a board's packed data in its slot, if they are in one piece there;
+  /// otherwise 0.
+  [[nodiscard]] __device__ static std::uint32_t piece_of(std::uint32_t i,
+                                                         const frame_columns& columns) {
+    const std::uint32_t form = columns.boards.form[i];
+    const std::uint32_t bytes = columns.boards.bytes[i];
+    if ((form & board_raw) != 0 || deliver_events::words_apart(form) != 0) return 0;
+    return deliver_events::start_in_slot(form, bytes) << 16 | bytes;
+  }
+
+  __device__ static void copy_boards(const fragment_entry& fragment, const batch_view& in,
+                                     const frame_columns& columns, std::byte* to) {
+    std::uint32_t pieces = 0; // of as many boards as there are threads
+#pragma unroll 1
+    for (std::uint32_t j = 0; j < fragment.boards; ++j) {
+      const std::uint32_t t = warp::thread();
+      const std::uint32_t i = fragment.first_board + j;
+      if (j % warp::threads == 0 && j + t < fragment.boards) pieces = piece_of(i + t, columns);
+      const std::uint32_t piece = warp::of_thread(pieces, j % warp::threads);
+      std::uint32_t bytes = piece & 0xffff;
+      if (piece == 0)
+        bytes = deliver_events::copy_board(warp::block(), i, in, columns, to);
+      else
+        warp::copy(columns.slot(i) + (piece >> 16), to, bytes);
+      to += bytes;
     }
   }
 };

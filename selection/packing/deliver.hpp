@@ -19,27 +19,6 @@
 
 namespace l3 {
 
-/// Calls f(p, n) for each contiguous run of a board's packed data: n bytes are at p. A raw board's
-/// data are its packet.
-template <class F>
-L3_FN void for_each_packed_run(const batch_view& in, const frame_columns& columns, std::uint32_t i,
-                               F&& f) {
-  const std::uint32_t form = columns.boards.form[i];
-  const std::uint32_t bytes = columns.boards.bytes[i];
-  if ((form & board_raw) != 0) {
-    const board_entry board = in.boards[i];
-    for_each_run(in, in.fragments[board.fragment], board.offset, bytes,
-                 [&](const std::byte* p, std::uint32_t, std::uint32_t n) { f(p, n); });
-    return;
-  }
-  if ((form & board_strong) == 0)
-    return f(static_cast<const std::byte*>(columns.packed(i, form)), bytes);
-  const std::byte* const slot = columns.slot(i);
-  const std::uint32_t stored = stored_words_bytes(form);
-  f(slot, stored);
-  f(slot + board_slot_bytes - (bytes - stored), bytes - stored);
-}
-
 /// Completes kept events. The blocks take one event after the other, then one fragment after the
 /// other.
 struct deliver_events {
@@ -60,19 +39,50 @@ struct deliver_events {
     for (std::uint32_t e = b.index(); e < in.events.size(); e += blocks)
       pack_events::pack(b, e, in, columns, out);
     for (std::uint32_t k = b.index(); k < in.fragments.size(); k += blocks) {
+      std::byte* to = place_of(k, in, columns, out);
+      if (to == nullptr) continue;
       const fragment_entry fragment = in.fragments[k];
-      if (fragment.boards == 0) continue;
-      const std::uint32_t event = in.boards[fragment.first_board].event;
-      if (columns.events.accepted[event] == 0) continue;
-      std::byte* to = out.bytes + out.starts[event] + columns.fragments.at[k];
-      for (std::uint32_t j = 0; j < fragment.boards; ++j) {
-        for_each_packed_run(in, columns, fragment.first_board + j,
-                            [&](const std::byte* from, std::uint32_t n) {
-                              copy_out(b, from, to, n);
-                              to += n;
-                            });
-      }
+      for (std::uint32_t j = 0; j < fragment.boards; ++j)
+        to += copy_board(b, fragment.first_board + j, in, columns, to);
     }
+  }
+
+  /// Where the boards of fragment k go, or null if they stay on the device.
+  [[nodiscard]] L3_FN static std::byte* place_of(std::uint32_t k, const batch_view& in,
+                                                 const frame_columns& columns,
+                                                 const output_view& out) {
+    const fragment_entry fragment = in.fragments[k];
+    if (fragment.boards == 0) return nullptr;
+    const std::uint32_t event = in.boards[fragment.first_board].event;
+    if (columns.events.accepted[event] == 0) return nullptr;
+    return out.bytes + out.starts[event] + columns.fragments.at[k];
+  }
+
+  /// Copies the packed data of board i and returns their length. A raw board's data are its packet.
+  template <block B>
+  L3_FN static std::uint32_t copy_board(const B& b, std::uint32_t i, const batch_view& in,
+                                        const frame_columns& columns, std::byte* to) {
+    const std::uint32_t form = columns.boards.form[i];
+    const std::uint32_t bytes = columns.boards.bytes[i];
+    if ((form & board_raw) != 0) {
+      const board_entry board = in.boards[i];
+      copy_range(b, in, in.fragments[board.fragment], board.offset, bytes, to);
+      return bytes;
+    }
+    const std::uint32_t apart = words_apart(form);
+    if (apart != 0) copy_out(b, columns.slot(i), to, apart);
+    copy_out(b, columns.slot(i) + start_in_slot(form, bytes), to + apart, bytes - apart);
+    return bytes;
+  }
+
+  /// Length of the header and footer words that are at the start of the slot, apart from the rest.
+  [[nodiscard]] L3_FN static std::uint32_t words_apart(std::uint32_t form) {
+    return (form & board_strong) != 0 ? stored_words_bytes(form) : 0;
+  }
+  /// The offset in its slot of all other packed data of a board that is not raw.
+  [[nodiscard]] L3_FN static std::uint32_t start_in_slot(std::uint32_t form, std::uint32_t bytes) {
+    return (form & board_strong) != 0 ? board_slot_bytes - (bytes - words_apart(form))
+                                      : records_in_slot - bytes_before_records(form);
   }
 };
 
