@@ -151,8 +151,13 @@ __global__ void __launch_bounds__(cuda_form<Kernel>::type::width,
                                   cuda::resident_blocks<typename cuda_form<Kernel>::type>())
     run_block(Kernel kernel, Args... args) {
   using form = typename cuda_form<Kernel>::type;
-  __shared__ typename form::shared shared;
-  __builtin_assume(blockDim.x == form::width); // strides become constants in addresses
+  // Plain bytes, because clang refuses shared memory of a type with initial values, which kernels
+  // do not use.
+  using shared_memory = typename form::shared;
+  alignas(shared_memory) __shared__ std::byte bytes[sizeof(shared_memory)];
+  auto& shared = *reinterpret_cast<shared_memory*>(bytes);
+  const std::uint32_t threads = blockDim.x;
+  __builtin_assume(threads == form::width); // strides become constants in addresses
   if constexpr (std::is_same_v<form, Kernel>) {
     kernel(cuda_block{}, shared, args...);
   } else {
