@@ -37,7 +37,7 @@ namespace l3 {
                : "=r"(p.first), "=r"(p.second), "=r"(p.first_bytes), "=r"(p.form)
                : "l"(__cvta_generic_to_global(from)));
   asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4+16];"
-               : "=r"(p.event), "=r"(p.source), "=r"(p.time), "=r"(p.number)
+               : "=r"(p.event), "=r"(p.source), "=r"(p.outer), "=r"(p.trigger)
                : "l"(__cvta_generic_to_global(from)));
   return p;
 }

@@ -158,7 +158,7 @@ public:
     const std::uint32_t begin = word_begin();
     const std::uint32_t first = __funnelshift_l(0, value, at_) | open_;
     const std::uint32_t second = __funnelshift_l(value, 0, at_);
-    at_ += bits;
+    advance(bits);
     // Predicates, because branches would split the warp.
     asm volatile("{\n\t.reg .pred %%first;\n\tsetp.ge.u32 %%first, %1, 32;\n\t"
                  "@%%first st.shared.u32 [%2], %3;\n\tselp.b32 %0, %4, %3, %%first;\n\t}"
@@ -176,7 +176,7 @@ public:
     const std::uint32_t first = __funnelshift_l(0, low, at_) | open_;
     const std::uint32_t second = __funnelshift_l(low, high, at_);
     const std::uint32_t third = __funnelshift_l(high, 0, at_);
-    at_ += bits;
+    advance(bits);
     asm volatile("{\n\t.reg .pred %%first, %%second;\n\t"
                  "setp.ge.u32 %%first, %1, 32;\n\tsetp.ge.u32 %%second, %1, 64;\n\t"
                  "@%%first st.shared.u32 [%2], %3;\n\t@%%second st.shared.u32 [%2+4], %4;\n\t"
@@ -210,6 +210,11 @@ public:
 
 private:
   [[nodiscard]] __device__ std::uint32_t word_begin() const { return at_ & ~(word_bits - 1); }
+  /// The compiler must not compute later ends anew from the begin.
+  __device__ void advance(std::uint32_t bits) {
+    at_ += bits;
+    asm("" : "+r"(at_));
+  }
 
   std::uint32_t at_;   ///< current end of the run in bits
   std::uint32_t open_; ///< the bits of the run in that word
@@ -227,7 +232,8 @@ public:
     const std::uint32_t third = 1U << 2 * record.bits;
     own_ = own_first ? 1 : third;
     other_ = own_first ? third : 1;
-    const std::uint32_t two = pair((record.minimum | l2::sample_tag) * pairs::both);
+    const std::uint32_t tagged = record.minimum | l2::sample_tag;
+    const std::uint32_t two = (tagged << record.bits) + tagged;
     minimum_ = std::uint64_t{0} - multiply_add(two, third, two);
   }
 
@@ -307,21 +313,25 @@ __device__ inline void copy_piece(std::int32_t left, std::uint32_t from, std::by
                : "memory");
 }
 
-/// Copies the image, which ends at `end`, to `to`, a multiple of a piece; bytes up to the end of
-/// the last piece become 0.
-__device__ inline void copy_image(const board_image& image, std::uint32_t end, std::byte* to) {
+/// Stores the word in which the image ends, the last thread's `last`, and zeros in the words after
+/// it up to the end of a piece. No run stores these words.
+__device__ inline void put_last_words(const board_image& image, std::uint32_t end,
+                                      std::uint32_t last) {
   constexpr std::uint32_t word = sizeof(std::uint32_t);
+  const std::uint32_t k = (thread() + 1) % threads;
+  asm volatile("{\n\t.reg .pred %%p;\n\tsetp.lt.u32 %%p, %0, 4;\n\t"
+               "@%%p st.shared.u32 [%1], %2;\n\t}" ::"r"(k),
+               "r"(word * k + (image.address() + end) / word * word), "r"(k == 0 ? last : 0)
+               : "memory");
+}
+
+/// Copies the image, which ends at `end`, to `to`, a multiple of a piece.
+__device__ inline void copy_image(const board_image& image, std::uint32_t end, std::byte* to) {
   constexpr std::uint32_t piece = board_image::piece;
   constexpr std::uint32_t row = piece * threads;
   static_assert(sizeof image.bytes <= 4 * row);
-  const std::uint32_t t = thread();
-  // Runs have stored the word in which the image ends, but not those after it.
-  asm volatile("{\n\t.reg .pred %%p;\n\tsetp.lt.u32 %%p, %0, 3;\n\t"
-               "@%%p st.shared.u32 [%1+4], %2;\n\t}" ::"r"(t),
-               "r"(image.address() + end / word * word + word * t), "r"(0)
-               : "memory");
   sync(); // all threads have put their records there
-  const std::uint32_t at = piece * t;
+  const std::uint32_t at = piece * thread();
   const std::uint32_t from = image.address() + at;
   const auto left = static_cast<std::int32_t>(end - 1 - at);
   copy_piece<0>(left, from, to + at);
@@ -349,7 +359,9 @@ struct place_in_image {
 /// and complete: before a thread appends, it knows the bits of the previous run in the word in
 /// which its own run begins.
 __device__ inline void put_quiet_records(const packed_samples& samples, const packed_record& record,
-                                         const record_half& mine, std::uint32_t begin) {
+                                         const record_half& mine, const board_image& image,
+                                         const place_in_image& place) {
+  const std::uint32_t begin = place.octets;
   const octet_maker maker(record, samples.own_first);
   const std::uint64_t last = maker.octet(samples, 3);
   const std::uint32_t end = begin + 4 * maker.bits();
@@ -360,18 +372,14 @@ __device__ inline void put_quiet_records(const packed_samples& samples, const pa
 #pragma unroll
   for (std::uint32_t n = 0; n < 3; ++n) run.append(maker.octet(samples, n), maker.bits());
   run.finish(last, maker.bits());
-  // No run stores the word in which the board ends.
-  asm volatile("{\n\t.reg .pred %%p;\n\tsetp.eq.u32 %%p, %0, %1;\n\t"
-               "@%%p st.shared.u32 [%2], %3;\n\t}" ::"r"(thread()),
-               "n"(threads - 1), "r"(end / bit_run::word_bits * 4), "r"(tail)
-               : "memory");
+  put_last_words(image, place.end, tail);
 }
 
 /// Puts the kept records of a board into its image, for any N. Runs may be shorter than a word
 /// where N is 0, so more than two may meet in one. After all words are stored, each run adds its
 /// bits of the word in which it ends.
 __device__ inline void put_records(const packed_samples& samples, const packed_record& record,
-                                   const record_half& mine, bool is_kept, board_image& image,
+                                   const record_half& mine, bool is_kept, const board_image& image,
                                    const place_in_image& place) {
   const std::uint32_t head_bits = mine.half == 0 ? 8 * koto::record_head_bytes : 0;
   bit_run run(place.octets - head_bits, 0);
@@ -382,9 +390,7 @@ __device__ inline void put_records(const packed_samples& samples, const packed_r
     for (std::uint32_t n = 0; n < packed_samples::words; ++n)
       run.append(maker.quad(samples, n), maker.bits());
   }
-  // By all threads: no run stores the word in which the board ends.
-  constexpr std::uint32_t word = sizeof(std::uint32_t);
-  *reinterpret_cast<std::uint32_t*>(image.bytes + place.end / word * word) = 0;
+  put_last_words(image, place.end, 0);
   sync();
   if (is_kept) run.close();
 }
@@ -396,7 +402,7 @@ __device__ inline void pack_records(const packed_samples& samples, const packed_
   if (any(!octet_maker::makes(record))) {
     put_records(samples, record, mine, true, image, place);
   } else {
-    put_quiet_records(samples, record, mine, place.octets);
+    put_quiet_records(samples, record, mine, image, place);
   }
   copy_image(image, place.end, to);
 }

@@ -50,13 +50,11 @@ public:
       return leave_unread(i, pulse_rows, signals);
     }
     const board_place place(frame.batch, packet, i);
-    const warp::outer_words outer = warp::outer_words::load(place, packet);
     const std::uint32_t number =
         measure_pulses::number_of(frame.tables, packet.crate(), packet.slot());
     const bool is_known = number != board_signals::unread;
     const input_entry* const inputs =
         frame.tables.inputs.data() + measure_pulses::inputs_per_board * (is_known ? number : 0);
-    const std::uint32_t trigger = pairs::swapped(outer.word) & l2::payload_mask; // in thread 0
     std::uint32_t lit = 0;
     bool was_read = false;
     const auto measured = [&] {
@@ -67,12 +65,12 @@ public:
     if (packet.kind() == board_kind::sampling_125_mhz) {
       slow_board b(place);
       const input_of_thread input(inputs, slow_board::record(), is_known);
-      b.conclude(f, outer);
+      b.conclude(f, packet);
       if (measured()) lit = b.find(f, input, i, pulse_rows);
     } else {
       fast_waveforms b(place);
       const input_of_thread input(inputs, fast_waveforms::channel(), is_known);
-      b.conclude(f, outer);
+      b.conclude(f, packet);
       if (measured())
         lit = b.find(f, input, inputs, i, pulse_rows, s.of_warp[threadIdx.x / warp::threads]);
     }
@@ -89,7 +87,7 @@ public:
     }
     if (warp::thread() == 0)
       signals[i] = {static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(lit),
-                    static_cast<std::uint16_t>(trigger), static_cast<std::uint16_t>(beyond),
+                    static_cast<std::uint16_t>(packet.trigger), static_cast<std::uint16_t>(beyond),
                     static_cast<std::uint16_t>(beyond >> packet_lanes)};
   }
 
@@ -153,7 +151,7 @@ private:
       return warp::thread() % apart * 2 + which();
     }
 
-    __device__ void conclude(warp_findings& f, const warp::outer_words& outer) {
+    __device__ void conclude(warp_findings& f, const found_packet& packet) {
       constexpr std::uint32_t rows = 4; // rows of each word that the warp has
       static_assert(in_time_first % rows == 0 && in_time_end % rows == 0);
       static_assert(slow_pedestal_samples == 2 * rows);
@@ -177,7 +175,7 @@ private:
       f.record = record();
       f.owns_record = warp::thread() < packet_lanes;
       warp::complete(f, apart);
-      warp::conclude(f, which(), outer, board_kind::sampling_125_mhz);
+      warp::conclude(f, which(), packet);
       peak_ = pairs::half(in_time, which()) & l2::payload_mask;
       // The sums of four samples fit 16 bits, those of eight do not.
       const auto eight = [&](std::uint32_t one, std::uint32_t other) {
@@ -327,7 +325,7 @@ private:
       return warp::thread() % 2 * 2 + which();
     }
 
-    __device__ void conclude(warp_findings& f, const warp::outer_words& outer) {
+    __device__ void conclude(warp_findings& f, const found_packet& packet) {
 #pragma unroll
       for (std::uint32_t k = 0; k < warp::words_of_thread; ++k)
         words_[k] = pairs::swapped(words_[k]);
@@ -341,7 +339,7 @@ private:
       f.record = 4 * channel() + t / 8;
       f.owns_record = (t & 4) == 0;
       warp::complete(f, apart);
-      warp::conclude(f, which(), outer, board_kind::sampling_500_mhz);
+      warp::conclude(f, which(), packet);
       // The sums of four samples fit 16 bits, those of sixteen do not: two threads exchange the
       // sums of the channels that are not theirs.
       std::uint32_t sums = words_[0] & payloads;

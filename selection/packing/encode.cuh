@@ -310,7 +310,7 @@ private:
     tile.load(place, packet.kind());
     const std::uint32_t form = columns.boards.form[i];
     if (stored_words_bytes(form) == 0) return;
-    warp::put_outer_words(warp::outer_words::load(place, packet), form, columns.slot(i));
+    warp::put_outer_words(place, form, columns.slot(i));
   }
 
   __device__ static strong::choice choose(shared& s, const warp::group_lane& mine,

@@ -29,32 +29,6 @@ namespace warp {
 
 inline constexpr std::uint32_t words_of_thread = board_place::samples / threads;
 
-/// Header and footer: threads 0 … 5 have loaded a 32-bit word each, all others have none.
-struct outer_words {
-  std::uint32_t word = 0;
-  std::uint32_t expected = 0; ///< likewise in the packet's byte order
-
-  __device__ static outer_words load(const board_place& place, const found_packet& packet) {
-    constexpr std::uint32_t between = board_place::samples;
-    outer_words o;
-    const std::uint32_t t = thread();
-    const std::uint32_t tag = t < board_place::header ? l2::header_tag : l2::footer_tag;
-    o.expected = pairs::swapped(t == 1 ? packet.time : t == 2 ? packet.number : tag * pairs::both);
-    o.word = o.expected;
-    if (t < board_place::header + board_place::footer)
-      o.word = place.load(t < board_place::header ? t : between + t);
-    return o;
-  }
-
-  /// Zero if the word is expected.
-  [[nodiscard]] __device__ std::uint32_t differences() const { return word ^ expected; }
-  [[nodiscard]] __device__ bool has_wrong_tag() const {
-    const std::uint32_t masks =
-        (thread() < board_place::header ? l2::wide_tag_mask : l2::footer_tag_mask) * pairs::both;
-    return (pairs::swapped(differences()) & masks) != 0;
-  }
-};
-
 /// Completes the extremes over the threads with the same records, whose numbers differ only in the
 /// two bits `apart`.
 __device__ inline void complete(warp_findings& f, std::uint32_t apart) {
@@ -74,28 +48,18 @@ __device__ inline void conclude_record(warp_findings& f, std::uint32_t which) {
   f.own_bits = bits_needed(f.own_maximum - f.own_minimum);
 }
 
-/// The form of the board, after the extremes are complete.
-[[nodiscard]] __device__ inline std::uint32_t form_of(const warp_findings& f,
-                                                      const outer_words& outer, board_kind kind) {
-  constexpr std::uint32_t header_words = (1U << board_place::header) - 1;
-  std::uint32_t form = measure_boards::kind_form(kind);
-  bool is_wrong = pairs::wrong(f.low, f.high);
-  const std::uint32_t unexpected = ballot(outer.differences() != 0);
-  if (unexpected != 0) {
-    is_wrong = is_wrong || outer.has_wrong_tag();
-    if ((unexpected & header_words) != 0) form |= board_header_stored;
-    if (unexpected > header_words) form |= board_footer_stored;
-  }
-  return any(is_wrong) ? measure_boards::kind_form(kind) | board_raw : form;
+/// The form of a board whose samples have the right tags.
+[[nodiscard]] __device__ inline std::uint32_t form_of(const found_packet& packet) {
+  return measure_boards::kind_form(packet.kind()) | packet.outer;
 }
 
 /// Finds the rest after the extremes are complete.
-__device__ inline void conclude(warp_findings& f, std::uint32_t which, const outer_words& outer,
-                                board_kind kind) {
+__device__ inline void conclude(warp_findings& f, std::uint32_t which, const found_packet& packet) {
   conclude_record(f, which);
-  const std::uint32_t form = form_of(f, outer, kind);
-  f.shape = {form, l2::board_bytes};
-  if ((form & board_raw) != 0) return;
+  const std::uint32_t form = form_of(packet);
+  f.shape = {measure_boards::kind_form(packet.kind()) | board_raw, l2::board_bytes};
+  if (any(pairs::wrong(f.low, f.high))) return;
+  f.shape.form = form;
   f.shape.bytes = stored_words_bytes(form) + packet_lanes * koto::record_bytes(0) +
                   koto::octets * sum(f.owns_record ? f.own_bits : 0);
 }
@@ -137,7 +101,6 @@ struct measure_boards_by_warp {
     const found_packet packet = out.packets[i];
     if (!packet.has_samples()) return warp::write_raw(in, i, out);
     const board_place place(in, packet, i);
-    const warp::outer_words outer = warp::outer_words::load(place, packet);
     const std::uint32_t t = warp::thread();
     warp_findings f;
     std::uint32_t words[warp::words_of_thread];
@@ -167,7 +130,7 @@ struct measure_boards_by_warp {
       f.high = pairs::highest(f.high, pair);
     }
     warp::complete(f, apart);
-    warp::conclude(f, which, outer, packet.kind());
+    warp::conclude(f, which, packet);
     warp::write_findings(f, i, out);
   }
 };

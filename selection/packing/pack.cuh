@@ -16,7 +16,7 @@ namespace l3 {
 namespace warp {
 
 /// Writes the header and footer words that the form stores to `to`.
-__device__ inline void put_outer_words(const outer_words& outer, std::uint32_t form,
+__device__ inline void put_outer_words(const board_place& place, std::uint32_t form,
                                        std::byte* to) {
   constexpr std::uint32_t size = sizeof(std::uint32_t);
   constexpr std::uint32_t header = board_place::header;
@@ -25,8 +25,9 @@ __device__ inline void put_outer_words(const outer_words& outer, std::uint32_t f
   const bool with_header = (form & board_header_stored) != 0;
   const bool with_footer = (form & board_footer_stored) != 0;
   if (t < header ? with_header : with_footer && t < header + footer) {
-    std::byte* const word = to + size * (with_header ? t : t - header);
-    for (std::uint32_t k = 0; k < size; ++k) word[k] = static_cast<std::byte>(outer.word >> 8 * k);
+    std::byte* const there = to + size * (with_header ? t : t - header);
+    const std::uint32_t word = place.load(t < header ? t : board_place::samples + t);
+    for (std::uint32_t k = 0; k < size; ++k) there[k] = static_cast<std::byte>(word >> 8 * k);
   }
 }
 
@@ -65,8 +66,7 @@ struct pack_boards_by_warp {
     warp::packed_samples samples;
     samples.load(place, mine, packet.kind());
     record.find_place(mine);
-    if (stored_words_bytes(form) != 0)
-      warp::put_outer_words(warp::outer_words::load(place, packet), form, columns.packed(i, form));
+    if (stored_words_bytes(form) != 0) warp::put_outer_words(place, form, columns.packed(i, form));
     const warp::place_in_image at(record, mine, true, image);
     warp::pack_records(samples, record, mine, at, image, columns.slot(i) + records_in_slot);
   }
@@ -83,8 +83,7 @@ private:
     const std::uint32_t end =
         shape.bytes - (with_features ? features_bytes(columns.boards.rows[i]) : 0);
     if (stored_words_bytes(shape.form) != 0)
-      warp::put_outer_words(warp::outer_words::load(place, packet), shape.form,
-                            to + board_mask_bytes);
+      warp::put_outer_words(place, shape.form, to + board_mask_bytes);
     if (kept != 0) {
       const warp::record_half mine(packet.kind());
       warp::packed_samples samples;
@@ -126,24 +125,23 @@ struct measure_and_pack_boards_by_warp : pack_boards_by_warp {
     const found_packet packet = columns.packets[i];
     if (!packet.has_samples()) return warp::write_raw(in, i, columns);
     const board_place place(in, packet, i);
-    const warp::outer_words outer = warp::outer_words::load(place, packet);
     const warp::record_half mine(packet.kind());
     warp::packed_samples samples;
     samples.load(place, mine, packet.kind());
-    warp_findings f;
-    samples.find_extremes(f.low, f.high);
-    warp::conclude_record(f, 0);
-    const std::uint32_t form = warp::form_of(f, outer, packet.kind());
-    if ((form & board_raw) != 0) return warp::write_raw(in, i, columns);
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+    samples.find_extremes(low, high);
+    if (warp::any(pairs::wrong(low, high))) return warp::write_raw(in, i, columns);
+    const std::uint32_t form = warp::form_of(packet);
     warp::packed_record record;
-    record.bits = f.own_bits;
-    record.minimum = f.own_minimum & l2::payload_mask;
+    record.bits = warp::bits_needed((high - low) & l2::payload_mask); // both halves are equal
+    record.minimum = low & l2::payload_mask;
     record.find_place(mine);
     const warp::place_in_image at(record, mine, true, s.images[w]);
     std::uint32_t before = 0;
     if ((form & (board_header_stored | board_footer_stored)) != 0) { // seldom
       before = stored_words_bytes(form);
-      warp::put_outer_words(outer, form, columns.packed(i, form));
+      warp::put_outer_words(place, form, columns.packed(i, form));
     }
     if (warp::thread() == 0) measure_boards::write_shape(i, {form, before + at.end}, columns);
     warp::pack_records(samples, record, mine, at, s.images[w], columns.slot(i) + records_in_slot);
