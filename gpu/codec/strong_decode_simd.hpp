@@ -43,9 +43,9 @@ struct coded_group {
   }
 };
 
-/// The coders of the lanes of a group.
-struct group_decoder {
-  const std::byte* word; // the next word
+/// The coders of the lanes of a vector.
+struct vector_decoder {
+  const std::byte* word[vector_groups]; // the next word of each group
   chosen_vectors chosen;
   vector_model model;
   vector_u states;
@@ -55,10 +55,14 @@ struct group_decoder {
   vector_u least;
   vector escapes_end;
 
-  HWY_INLINE explicit group_decoder(const coded_group& of)
-      : word(of.words), chosen(of.head.chosen), states(hn::LoadU(d32u, of.states)),
+  HWY_INLINE explicit vector_decoder(const coded_group* groups)
+      : chosen(groups),
+        states(
+            joined([&](std::size_t n) HWY_ATTR { return hn::LoadU(of_group, groups[n].states); })),
         pair(hn::Zero(d32)), row_mask(constant_u(~(table_slots - 1))), quotient_bit(constant_u(22)),
-        least(constant_u(least_state)), escapes_end(constant(end_of_escapes)) {}
+        least(constant_u(least_state)), escapes_end(constant(end_of_escapes)) {
+    for (std::size_t n = 0; n < vector_groups; ++n) word[n] = groups[n].words;
+  }
 
   template <bool early, parity of>
   HWY_INLINE void step(std::uint32_t age) {
@@ -114,23 +118,27 @@ struct group_decoder {
 
   /// Loads the next words into the lanes of the set.
   [[nodiscard]] HWY_INLINE vector_u words(std::uint32_t set) {
-    const hn::Repartition<std::uint8_t, decltype(d32u)> bytes;
-    const auto next = hn::LoadDup128(bytes, reinterpret_cast<const std::uint8_t*>(word));
-    const auto spread = hn::Load(bytes, shuffles.spread[set]);
-    word += sizeof(std::uint16_t) * static_cast<std::size_t>(std::popcount(set));
-    return hn::BitCast(d32u, hn::TableLookupBytesOr0(next, spread));
+    return joined([&](std::size_t n) HWY_ATTR {
+      const hn::Repartition<std::uint8_t, decltype(of_group)> bytes;
+      const std::uint32_t of = set >> (lanes * n) & 0xff;
+      const auto next = hn::LoadDup128(bytes, reinterpret_cast<const std::uint8_t*>(word[n]));
+      const auto spread = hn::Load(bytes, shuffles.spread[of]);
+      word[n] += sizeof(std::uint16_t) * static_cast<std::size_t>(std::popcount(of));
+      return hn::BitCast(of_group, hn::TableLookupBytesOr0(next, spread));
+    });
   }
 };
 
-/// Converts the rows of a group back to samples, lane by lane.
-HWY_INLINE void store_samples(const coded_group& g, const lane_rows& rows, shape of,
+/// Converts the rows of group n of a vector back to samples, lane by lane.
+HWY_INLINE void store_samples(const coded_group& g, const lane_rows& rows, std::size_t n, shape of,
                               const std::uint16_t* first) {
-  const hn::Repartition<std::uint16_t, decltype(d32u)> samples;
+  const hn::Repartition<std::uint16_t, decltype(of_group)> samples;
   const std::uint32_t pieces = first_samples(of) / lanes;
   constexpr std::uint32_t columns = 2 * lanes; // of a square: samples of a lane
   for (std::uint32_t i = 0; i < lane_samples; i += columns) {
-    vector_u square[lanes];
-    for (std::uint32_t k = 0; k < lanes; ++k) square[k] = hn::Load(d32u, rows.of[i / 2 + k]);
+    group_vector square[lanes];
+    for (std::uint32_t k = 0; k < lanes; ++k)
+      square[k] = hn::Load(of_group, rows.of[i / 2 + k] + n * lanes);
     transpose(square);
     const std::uint32_t piece = i / (lane_samples / pieces);
     for (std::uint32_t l = 0; l < lanes; ++l)
@@ -140,26 +148,30 @@ HWY_INLINE void store_samples(const coded_group& g, const lane_rows& rows, shape
 }
 
 /// Call it after the last step.
-HWY_INLINE void close(coded_group& g, const group_decoder& decoder, const lane_rows& rows,
+HWY_INLINE void close(coded_group* groups, const vector_decoder& decoder, const lane_rows& rows,
                       shape of) {
-  hn::StoreU(decoder.states, d32u, g.states);
-  std::uint16_t first[group_records];
-  g.good = g.good && decoder.word == g.end && unfold_first_samples(g.head, of, g.states, first);
-  if (g.good) store_samples(g, rows, of, first);
+  for (std::size_t n = 0; n < vector_groups; ++n) {
+    coded_group& g = groups[n];
+    hn::StoreU(part(decoder.states, n), of_group, g.states);
+    std::uint16_t first[group_records];
+    g.good =
+        g.good && decoder.word[n] == g.end && unfold_first_samples(g.head, of, g.states, first);
+    if (g.good) store_samples(g, rows, n, of, first);
+  }
 }
 
-/// Decodes a group for each number, and records in it whether the group was valid.
+/// Decodes the groups of a vector for each number, and records in each group whether it was valid.
 template <std::size_t... n>
 void decode_bundle(coded_group* groups, shape of, std::index_sequence<n...>) {
-  (groups[n].open(of), ...);
-  group_decoder decoders[] = {group_decoder(groups[n])...};
+  for (std::size_t k = 0; k < sizeof...(n) * vector_groups; ++k) groups[k].open(of);
+  vector_decoder decoders[] = {vector_decoder(groups + n * vector_groups)...};
   lane_rows rows[sizeof...(n)];
   for_steps(
       of, [&](std::uint32_t) HWY_ATTR { (decoders[n].model.begin(decoders[n].chosen), ...); },
       [&](auto early, auto parity, std::uint32_t, std::uint32_t age) HWY_ATTR __attribute__((
           always_inline)) { (decoders[n].template step<early.value, parity.value>(age), ...); },
       [&](std::uint32_t i) HWY_ATTR { (decoders[n].end_pair(rows[n], i), ...); });
-  (close(groups[n], decoders[n], rows[n], of), ...);
+  (close(groups + n * vector_groups, decoders[n], rows[n], of), ...);
 }
 
 decode_result decode_groups(std::span<const std::byte> groups, shape of,
@@ -178,10 +190,10 @@ decode_result decode_groups(std::span<const std::byte> groups, shape of,
       waiting[k].bytes = waiting[0].bytes;
       waiting[k].samples = waiting[0].samples;
     }
-    if (n == 1)
+    if (n <= vector_groups)
       decode_bundle(waiting, of, std::make_index_sequence<1>());
     else
-      decode_bundle(waiting, of, std::make_index_sequence<bundle_groups>());
+      decode_bundle(waiting, of, std::make_index_sequence<bundle_vectors>());
     for (std::size_t k = 0; k < n; ++k) {
       if (waiting[k].good) continue;
       good.groups = place[k];

@@ -42,43 +42,48 @@ struct plain_group {
   }
 };
 
-/// Loads samples lane by lane into rows, except the first of their piece.
-HWY_INLINE void load_rows(const std::uint16_t* from, shape of, lane_rows& rows) {
-  const hn::Repartition<std::uint16_t, decltype(d32u)> samples;
+/// Loads samples lane by lane into the rows of group n of a vector, less the first of their piece.
+HWY_INLINE void load_rows(const std::uint16_t* from, shape of, lane_rows& rows, std::size_t n) {
+  const hn::Repartition<std::uint16_t, decltype(of_group)> samples;
   const std::uint32_t piece = group_samples / first_samples(of);
   constexpr std::uint32_t columns = 2 * lanes; // of a square: samples of a lane
   for (std::uint32_t i = 0; i < lane_samples; i += columns) {
-    vector_u square[lanes];
+    group_vector square[lanes];
     for (std::uint32_t l = 0; l < lanes; ++l) {
       const std::uint16_t* const lane = from + l * lane_samples;
       const auto less_first =
           hn::LoadU(samples, lane + i) - hn::Set(samples, lane[i / piece * piece]);
-      square[l] = hn::BitCast(d32u, less_first);
+      square[l] = hn::BitCast(of_group, less_first);
     }
     transpose(square);
-    for (std::uint32_t k = 0; k < lanes; ++k) hn::Store(square[k], d32u, rows.of[i / 2 + k]);
+    for (std::uint32_t k = 0; k < lanes; ++k)
+      hn::Store(square[k], of_group, rows.of[i / 2 + k] + n * lanes);
   }
 }
 
 /// Rounds to zero. The numbers are small enough to need no correction.
 HWY_INLINE vector_u truncated(hn::Vec<decltype(d32f)> number) {
+#if HWY_TARGET == HWY_AVX3_DL
+  return vector_u{_mm512_cvttps_epi32(number.raw)};
+#else
   return vector_u{_mm256_cvttps_epi32(number.raw)};
+#endif
 }
 
 /// The coded values of the steps.
 struct lane_residuals {
   lane_rows rows; ///< samples
   /// Residuals of the steps with an escape in a lane, in order.
-  alignas(32) std::uint32_t escapes[lane_samples + 1][lanes];
+  alignas(64) std::uint32_t escapes[lane_samples + 1][vector_lanes];
   std::size_t escape_steps = 0;
   /// Entries of symbols.of_symbol, with the low bits at bit 24.
-  alignas(32) std::uint32_t entries[lane_samples][lanes];
+  alignas(64) std::uint32_t entries[lane_samples][vector_lanes];
 };
 
-/// The lanes of a group, step by step: first all residuals are computed, from the first to the
+/// The lanes of a vector, step by step: first all residuals are computed, from the first to the
 /// last, then they are pushed into the coders, the last first.
-struct group_encoder {
-  std::uint16_t* word; // the last written word
+struct vector_encoder {
+  std::uint16_t* word[vector_groups]; // the last written word of each group
   chosen_vectors chosen;
   vector_model model;
   vector_u states;
@@ -86,11 +91,15 @@ struct group_encoder {
   vector slots;
   hn::Vec<decltype(d32f)> two;
 
-  HWY_INLINE explicit group_encoder(const plain_group& of)
-      : word(of.word), chosen(of.head.chosen), states(hn::LoadU(d32u, of.states)),
+  HWY_INLINE explicit vector_encoder(const plain_group* groups)
+      : chosen(groups),
+        states(
+            joined([&](std::size_t n) HWY_ATTR { return hn::LoadU(of_group, groups[n].states); })),
         last_symbol(constant_u(max_symbols - 1)), row_mask(constant_u(~(max_symbols - 1))),
         seven(constant_u(7)), free_bits(constant_u(32 - table_bits)), slots(constant(table_slots)),
-        two(hn::ConvertTo(d32f, constant(2))) {}
+        two(hn::ConvertTo(d32f, constant(2))) {
+    for (std::size_t n = 0; n < vector_groups; ++n) word[n] = groups[n].word;
+  }
 
   template <bool early, parity of>
   HWY_INLINE void model_step(lane_residuals& to, std::uint32_t i, std::uint32_t age) {
@@ -151,30 +160,41 @@ struct group_encoder {
   }
 
   /// Call it after the last step.
-  HWY_INLINE void close(plain_group& of) const {
-    hn::StoreU(states, d32u, of.states);
-    of.word = word;
+  HWY_INLINE void close(plain_group* groups) const {
+    for (std::size_t n = 0; n < vector_groups; ++n) {
+      hn::StoreU(part(states, n), of_group, groups[n].states);
+      groups[n].word = word[n];
+    }
   }
 
 private:
   /// Writes the low halves of the lanes of the set in front of the earlier words.
   HWY_INLINE void write_words(vector_u from, std::uint32_t set) {
-    const hn::FixedTag<std::uint16_t, lanes> row;
     const hn::FixedTag<std::uint8_t, 2 * lanes> bytes;
-    const auto halves = hn::BitCast(bytes, hn::TruncateTo(row, from));
-    const auto gathered = hn::TableLookupBytes(halves, hn::Load(bytes, shuffles.gather[set]));
-    hn::StoreU(gathered, bytes, reinterpret_cast<std::uint8_t*>(word - lanes));
-    word -= std::popcount(set);
+    for (std::size_t n = 0; n < vector_groups; ++n) {
+      const std::uint32_t of = set >> (lanes * n) & 0xff;
+#if HWY_TARGET == HWY_AVX3_DL // whose TruncateTo is wrong in Highway 1.0.3
+      const hn::Vec<decltype(bytes)> halves{_mm256_cvtepi32_epi16(part(from, n).raw)};
+#else
+      const hn::FixedTag<std::uint16_t, lanes> row;
+      const auto halves = hn::BitCast(bytes, hn::TruncateTo(row, part(from, n)));
+#endif
+      const auto gathered = hn::TableLookupBytes(halves, hn::Load(bytes, shuffles.gather[of]));
+      hn::StoreU(gathered, bytes, reinterpret_cast<std::uint8_t*>(word[n] - lanes));
+      word[n] -= std::popcount(of);
+    }
   }
 };
 
-/// Encodes as many groups as there are numbers.
+/// Encodes the groups of a vector for each number.
 template <std::size_t... n>
 void encode_bundle(plain_group* groups, shape of, std::index_sequence<n...>) {
-  (groups[n].open(of), ...);
-  group_encoder encoders[] = {group_encoder(groups[n])...};
   lane_residuals residuals[sizeof...(n)];
-  (load_rows(groups[n].samples, of, residuals[n].rows), ...);
+  for (std::size_t k = 0; k < sizeof...(n) * vector_groups; ++k) {
+    groups[k].open(of);
+    load_rows(groups[k].samples, of, residuals[k / vector_groups].rows, k % vector_groups);
+  }
+  vector_encoder encoders[] = {vector_encoder(groups + n * vector_groups)...};
   for_steps(
       of, [&](std::uint32_t) HWY_ATTR { (encoders[n].model.begin(encoders[n].chosen), ...); },
       [&](auto early, auto parity, std::uint32_t i, std::uint32_t age) HWY_ATTR
@@ -184,7 +204,7 @@ void encode_bundle(plain_group* groups, shape of, std::index_sequence<n...>) {
       [&](std::uint32_t i) HWY_ATTR { (encoders[n].end_pair(residuals[n], i), ...); });
   for (std::uint32_t i = lane_samples; i-- != 0;)
     if (codes(i, of)) (encoders[n].push_step(residuals[n], i), ...);
-  (encoders[n].close(groups[n]), ...);
+  (encoders[n].close(groups + n * vector_groups), ...);
 }
 
 std::size_t encode_groups(std::span<const std::uint16_t> samples, shape of,
@@ -197,10 +217,10 @@ std::size_t encode_groups(std::span<const std::uint16_t> samples, shape of,
     const std::size_t n = std::min(all - first, bundle_groups);
     for (std::size_t k = 0; k < bundle_groups; ++k)
       groups[k].samples = samples.data() + (first + std::min(k, n - 1)) * group_samples;
-    if (n == 1)
+    if (n <= vector_groups)
       encode_bundle(groups, of, std::make_index_sequence<1>());
     else
-      encode_bundle(groups, of, std::make_index_sequence<bundle_groups>());
+      encode_bundle(groups, of, std::make_index_sequence<bundle_vectors>());
     for (std::size_t k = 0; k < n; ++k) used += groups[k].close(of, out.data() + used);
   }
   return used;

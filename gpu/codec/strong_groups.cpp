@@ -10,6 +10,7 @@
 
 #include "gpu/codec/instruction_sets.hpp"
 
+#define HWY_WANT_AVX3_DL                            // for AMD's processors
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4) // they lack shifts by lane: portable form
 #define HWY_TARGET_INCLUDE "gpu/codec/strong_groups.cpp"
 #include <hwy/foreach_target.h> // must come before highway.h
@@ -26,6 +27,9 @@ namespace {
 std::vector<group_codec> codecs_of_this_processor() {
   std::vector<group_codec> all;
 #if HWY_ARCH_X86
+  if (has_avx512_vbmi() && __builtin_cpu_is("amd") != 0)
+    all.push_back(
+        {"avx512_amd", HWY_CHOOSE_AVX3_DL(encode_groups), HWY_CHOOSE_AVX3_DL(decode_groups)});
   if (has_avx512())
     all.push_back({"avx512", HWY_CHOOSE_AVX3(encode_groups), HWY_CHOOSE_AVX3(decode_groups)});
   if (has_avx2())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Common parts of encoding and decoding groups of the strong codec with vector instructions: the
-// model of strong_model.hpp with the eight lanes of a group in a vector. Vectors of two groups
-// would be slower: only two of the three vector units have them, and table entries are gathered by
-// eights. Like the headers that include it, it is compiled once for each instruction set, hence the
-// toggling guard.
+// model of strong_model.hpp with the eight lanes of a group in a vector, or those of two groups in
+// the form for AMD's processors with AVX-512. Those have as many units for vectors of 64 bytes as
+// for vectors of 32; Intel's have two of three, and are faster with one group in a vector. Like the
+// headers that include it, it is compiled once for each instruction set, hence the toggling guard.
 #if defined(L3_STRONG_SIMD) == defined(HWY_TARGET_TOGGLE)
 #ifdef L3_STRONG_SIMD
 #undef L3_STRONG_SIMD
@@ -26,28 +26,53 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr hn::FixedTag<std::int32_t, lanes> d32;
-constexpr hn::FixedTag<std::uint32_t, lanes> d32u;
-constexpr hn::FixedTag<float, lanes> d32f;
-constexpr hn::FixedTag<std::int16_t, 2 * lanes> d16;
+constexpr std::size_t vector_groups = HWY_TARGET == HWY_AVX3_DL ? 2 : 1;
+constexpr std::size_t vector_lanes = vector_groups * lanes;
+constexpr hn::FixedTag<std::int32_t, vector_lanes> d32;
+constexpr hn::FixedTag<std::uint32_t, vector_lanes> d32u;
+constexpr hn::FixedTag<float, vector_lanes> d32f;
+constexpr hn::FixedTag<std::int16_t, 2 * vector_lanes> d16;
+constexpr hn::FixedTag<std::uint32_t, lanes> of_group; // the lanes of one group
 using vector = hn::Vec<decltype(d32)>;
 using vector_u = hn::Vec<decltype(d32u)>;
+using group_vector = hn::Vec<decltype(of_group)>;
 
-/// Groups that are coded in parallel: a step of one is a long chain of dependent operations,
-/// during which the processor works on the others. With AVX-512 there are registers for one
-/// more.
-constexpr std::size_t bundle_groups = HWY_TARGET == HWY_AVX2 ? 2 : 3;
+/// Vectors that are coded in parallel: a step of one is a long chain of dependent operations,
+/// during which the processor works on the others. With AVX-512 there are registers for one more,
+/// but two with two groups each have enough instructions.
+constexpr std::size_t bundle_vectors = HWY_TARGET == HWY_AVX3 ? 3 : 2;
+constexpr std::size_t bundle_groups = bundle_vectors * vector_groups;
 
 /// Two samples of each lane, by pairs of steps: the earlier one in the low bits.
 struct lane_rows {
-  alignas(32) std::uint32_t of[lane_samples / 2][lanes];
+  alignas(64) std::uint32_t of[lane_samples / 2][vector_lanes];
 };
+
+/// f(n) in the lanes of each group n of a vector.
+template <class F>
+HWY_INLINE vector_u joined(const F& f) {
+#if HWY_TARGET == HWY_AVX3_DL
+  return hn::Combine(d32u, f(1), f(0));
+#else
+  return f(0);
+#endif
+}
+
+/// The lanes of group n of a vector.
+HWY_INLINE group_vector part(vector_u v, std::size_t n) {
+#if HWY_TARGET == HWY_AVX3_DL
+  return n == 0 ? hn::LowerHalf(of_group, v) : hn::UpperHalf(of_group, v);
+#else
+  static_cast<void>(n);
+  return v;
+#endif
+}
 
 /// table[index] for each lane: each number is loaded to all lanes, and then one lane of each is
 /// selected. All vector units can select, while one or two can insert a number into a vector.
 /// Single loads are faster than a gather on many processors: it is microcode on AMD's, and on
 /// Intel's whose gathers got a security fix.
-HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
+HWY_INLINE group_vector look_up_group(const std::uint32_t* table, group_vector index) {
   const auto two = [](long long numbers) { return static_cast<std::uint64_t>(numbers); };
   const __m128i low = _mm256_castsi256_si128(index.raw);
   const __m128i high = _mm256_extracti128_si256(index.raw, 1);
@@ -60,7 +85,11 @@ HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
   };
   const __m256i lower = _mm256_blend_epi32(pair(0), pair(1), 0x0c);
   const __m256i upper = _mm256_blend_epi32(pair(2), pair(3), 0xc0);
-  return vector_u{_mm256_blend_epi32(lower, upper, 0xf0)};
+  return group_vector{_mm256_blend_epi32(lower, upper, 0xf0)};
+}
+
+HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
+  return joined([&](std::size_t n) HWY_ATTR { return look_up_group(table, part(index, n)); });
 }
 
 /// The scale as the result of a logarithm: a number whose bits 22 and above are the scale plus
@@ -144,22 +173,33 @@ struct chosen_vectors {
   vector_u ten_bits;
   vector_u whole_octave; // last octave of scales whose residuals are coded completely
 
-  HWY_INLINE explicit chosen_vectors(const choice& c)
+  /// For groups with heads.
+  template <class Group>
+  HWY_INLINE explicit chosen_vectors(const Group* groups)
       : least_sum(constant(4)), most_sum(constant(largest_sum)),
         least_lead(constant(lane_model::least_lead)), one(constant(1)), ten_bits(constant_u(0x3ff)),
         whole_octave(constant_u((scale_bias + small_scales) / 2 - 1)) {
+    const auto all = [&](const auto& number) HWY_ATTR {
+      return hn::BitCast(d32, joined([&](std::size_t n) HWY_ATTR {
+                           return hn::Set(
+                               of_group, static_cast<std::uint32_t>(number(groups[n].head.chosen)));
+                         }));
+    };
     const auto pair = [&](std::size_t low, std::size_t high) HWY_ATTR {
-      const auto bits = [&](std::size_t n) { return static_cast<std::uint32_t>(c.filter[n] * 16); };
-      return hn::BitCast(d32, hn::Set(d32u, (bits(low) & 0xffff) | bits(high) << 16));
+      return all([&](const choice& c) {
+        return (static_cast<std::uint32_t>(c.filter[low] * 16) & 0xffff) |
+               static_cast<std::uint32_t>(c.filter[high] * 16) << 16;
+      });
     };
     first_pair = pair(0, 1);
     second_pair = pair(2, 3);
     first_turned = pair(1, 0);
     second_turned = pair(3, 2);
-    const std::int32_t others = 32 - c.filter[0] - c.filter[1] - c.filter[2] - c.filter[3];
-    rest = hn::Set(d32, others);
-    rounding = hn::Set(d32, 256 - lane_model::first_level * others);
-    start = hn::Set(d32, start_scale(c.start));
+    rest = all(
+        [](const choice& c) { return 32 - c.filter[0] - c.filter[1] - c.filter[2] - c.filter[3]; });
+    rounding = hn::Set(d32, 256) - hn::ShiftLeft<3>(rest);
+    static_assert(lane_model::first_level == 1 << 3);
+    start = all([](const choice& c) { return start_scale(c.start); });
   }
 };
 
@@ -273,24 +313,25 @@ HWY_INLINE void for_steps(shape of, Begin begin, Step step, EndPair end_pair) {
 }
 
 /// Transposes eight rows of eight numbers.
-HWY_INLINE void transpose(vector_u (&r)[lanes]) {
-  const auto turn = [](auto d, vector_u a, vector_u b, vector_u& low, vector_u& high) HWY_ATTR {
+HWY_INLINE void transpose(group_vector (&r)[lanes]) {
+  const auto turn = [](auto d, group_vector a, group_vector b, group_vector& low,
+                       group_vector& high) HWY_ATTR {
     const auto x = hn::BitCast(d, a);
     const auto y = hn::BitCast(d, b);
-    low = hn::BitCast(d32u, hn::InterleaveLower(d, x, y));
-    high = hn::BitCast(d32u, hn::InterleaveUpper(d, x, y));
+    low = hn::BitCast(of_group, hn::InterleaveLower(d, x, y));
+    high = hn::BitCast(of_group, hn::InterleaveUpper(d, x, y));
   };
   const hn::FixedTag<std::uint64_t, 4> pairs;
-  vector_u a[lanes];
-  vector_u b[lanes];
-  for (std::size_t i = 0; i < lanes; i += 2) turn(d32u, r[i], r[i + 1], a[i], a[i + 1]);
+  group_vector a[lanes];
+  group_vector b[lanes];
+  for (std::size_t i = 0; i < lanes; i += 2) turn(of_group, r[i], r[i + 1], a[i], a[i + 1]);
   for (std::size_t i = 0; i < lanes; i += 4) {
     turn(pairs, a[i], a[i + 2], b[i], b[i + 1]);
     turn(pairs, a[i + 1], a[i + 3], b[i + 2], b[i + 3]);
   }
   for (std::size_t i = 0; i < lanes / 2; ++i) {
-    r[i] = hn::ConcatLowerLower(d32u, b[i + 4], b[i]);
-    r[i + 4] = hn::ConcatUpperUpper(d32u, b[i + 4], b[i]);
+    r[i] = hn::ConcatLowerLower(of_group, b[i + 4], b[i]);
+    r[i + 4] = hn::ConcatUpperUpper(of_group, b[i + 4], b[i]);
   }
 }
 
