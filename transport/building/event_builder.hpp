@@ -122,7 +122,7 @@ public:
     std::size_t parking = 0;
     std::size_t tables = 0;
   };
-  /// The memory that it allocates, all at the start.
+  /// The most memory that it allocates.
   [[nodiscard]] static memory memory_plan(const building_settings& settings,
                                           const batch_capacity& capacity);
 

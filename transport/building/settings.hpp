@@ -19,7 +19,6 @@ struct building_settings {
   std::chrono::nanoseconds spill_time_limit =
       std::chrono::seconds(1); ///< silence that ends a spill
   incomplete_events incomplete = incomplete_events::drop;
-  std::size_t remembered_marks = 8U << 20; ///< of known events (known_events.hpp), 4 bytes each
   std::uint32_t parked_events = 128; ///< events that may wait for late fragments outside the frames
 
   /// Whether this is at least half of the crates.

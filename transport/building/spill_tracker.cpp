@@ -30,8 +30,7 @@ bool is(const spill_table* t, std::uint32_t spill) { return t != nullptr && t->n
 
 } // namespace
 
-spill_tracker::spill_tracker(const building_settings& settings)
-    : settings_(settings), known_(settings.max_events_per_spill, settings.remembered_marks) {
+spill_tracker::spill_tracker(const building_settings& settings) : settings_(settings) {
   for (std::size_t t = 0; t < tables; ++t) {
     tables_.push_back(
         std::make_unique<spill_table>(settings.max_events_per_spill, settings.crates.size()));
@@ -42,7 +41,7 @@ spill_tracker::spill_tracker(const building_settings& settings)
 
 std::size_t spill_tracker::memory_plan(const building_settings& settings) {
   return tables * spill_table::memory_plan(settings.max_events_per_spill) +
-         known_events::memory_plan(settings.max_events_per_spill, settings.remembered_marks);
+         known_events::memory_plan(settings.max_events_per_spill);
 }
 
 spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement, time_point now,

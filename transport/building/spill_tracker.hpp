@@ -89,16 +89,16 @@ public:
   /// Adds the sums of spills that have ended or changed since the last call.
   void take_summaries(std::vector<spill_summary>& out);
 
-  [[nodiscard]] bool was_admitted(event_key key) const { return known_.has(key); }
+  [[nodiscard]] bool was_admitted(event_key key) const { return known_.mark(key) != 0; }
   /// Whether the event was admitted less than 512 spills ago.
   [[nodiscard]] bool is_repeat(event_key key) const {
     return is_older(key.spill) && was_admitted(key);
   }
   /// Marks the event as admitted, which proves its spill.
   void set_admitted(event_key key, std::uint32_t mark);
-  /// Whether the event was admitted with another mark. False if the mark is forgotten.
+  /// Whether the event was admitted with another mark.
   [[nodiscard]] bool was_another(event_key key, std::uint32_t mark) const {
-    return known_.has_another(key, mark);
+    return was_admitted(key) && known_.mark(key) != mark;
   }
 
   /// Call it when the connection has closed: a later one may repeat its records.

@@ -23,7 +23,6 @@ struct rig_options {
   std::size_t batches = 3;
   std::uint32_t parked = 4;
   std::uint32_t max_events = 20000;
-  std::size_t remembered_marks = 64 << 10;
   std::uint32_t ring = 16;
   incomplete_events incomplete = incomplete_events::drop;
   std::chrono::nanoseconds batch_age = std::chrono::milliseconds(5);
@@ -172,7 +171,6 @@ public:
     s.chunk_bytes = o.chunk_bytes;
     s.max_events_per_spill = o.max_events;
     s.parked_events = o.parked;
-    s.remembered_marks = o.remembered_marks;
     s.incomplete = o.incomplete;
     s.event_time_limit = o.event_time_limit;
     s.spill_time_limit = o.spill_time_limit;

@@ -305,35 +305,20 @@ TEST_F(repeats, from_long_ago_are_refused_until_their_spill_number_comes_around)
   r.drain();
 }
 
-/// The events that were taken before: each by its numbers, with a mark of its bytes as long as
-/// there is room for that.
 TEST(known_events, agree_with_a_map) {
-  constexpr std::uint32_t ranges = 5; // pages a spill
-  constexpr std::uint32_t page = 1024;
-  for (const std::size_t pages : {std::size_t{512} * ranges, std::size_t{3}}) {
-    known_events known(ranges * page, pages * page);
-    std::map<event_key, std::uint32_t> marks;
-    std::mt19937 random(7);
-    const auto any = [&](std::uint32_t below) {
-      return static_cast<std::uint32_t>(random() % below);
-    };
-    for (int i = 0; i < 20'000; ++i) {
-      const event_key key{any(3) == 0 ? 511 : any(4),
-                          1 + page * any(ranges) + 1022 * any(2) + any(2)};
-      const std::uint32_t mark = 1 + any(1000);
-      const auto found = marks.find(key);
-      const bool is_another = found != marks.end() && found->second != mark;
-      ASSERT_EQ(known.has(key), found != marks.end());
-      ASSERT_TRUE(is_another || !known.has_another(key, mark));
-      ASSERT_TRUE(pages == 3 || known.has_another(key, mark) == is_another);
-      if (any(500) == 0) {
-        known.forget(key.spill);
-        std::erase_if(marks, [&](const auto& m) { return m.first.spill == key.spill; });
-      } else if (found == marks.end()) {
-        known.add(key, mark);
-        marks[key] = mark;
-        ASSERT_TRUE(known.has_another(key, mark + 1)) << "it is the newest";
-      }
+  known_events known;
+  std::map<event_key, std::uint32_t> marks;
+  std::mt19937 random(7);
+  const auto any = [&](std::uint32_t below) { return static_cast<std::uint32_t>(random() % below); };
+  for (int i = 0; i < 20'000; ++i) {
+    const event_key key{any(3) == 0 ? 511 : any(4), 1 + any(5000)};
+    const auto found = marks.find(key);
+    ASSERT_EQ(known.mark(key), found == marks.end() ? 0 : found->second);
+    if (any(500) == 0) {
+      known.forget(key.spill);
+      std::erase_if(marks, [&](const auto& m) { return m.first.spill == key.spill; });
+    } else {
+      known.add(key, marks[key] = 1 + any(1000));
     }
   }
 }
