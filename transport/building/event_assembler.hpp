@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events being assembled, and the places of their chunks. No event ends here: when all its
-// fragments have ended, it waits in a queue until the event builder ends it.
+// The events being assembled, and the places of their chunks. A fixed number of records exists from
+// the start. No event ends here: when all its fragments have ended, it waits in a queue until the
+// event builder ends it.
 //
 // A chunk that landed in the batch of its event stays there; any other chunk is copied into it. An
 // event moves to the parking area when its batch must go. If that area is full too, the event loses
@@ -33,7 +34,12 @@ public:
                   held_batches& batches, building_counters& counters);
 
   [[nodiscard]] event_assembly& operator[](std::uint32_t handle) { return events_[handle]; }
-  [[nodiscard]] std::uint32_t open_events() const { return events_.size(); }
+  [[nodiscard]] const event_assembly& operator[](std::uint32_t handle) const {
+    return events_[handle];
+  }
+  /// The open events, in the order in which they began, which is also the order of their time
+  /// limits.
+  [[nodiscard]] const std::vector<event_assembly*>& open_events() const { return open_; }
   /// Seen fragments whose event has not ended yet. Any thread.
   [[nodiscard]] std::uint64_t open_fragments() const { return open_fragments_; }
   [[nodiscard]] static std::size_t memory_plan(const building_settings& settings,
@@ -42,16 +48,12 @@ public:
   // Datagrams.
 
   /// Whether no further event can be opened.
-  [[nodiscard]] bool full() const { return events_.full(); }
+  [[nodiscard]] bool full() const { return free_.empty(); }
   /// Opens the event in the current batch, or nowhere if that is full.
-  std::uint32_t open(spill_table& spill, std::uint32_t number, time_point now);
-  void add_chunk(std::uint32_t handle, const arrived_chunk& c, time_point now);
+  event_assembly& open(spill_table& spill, std::uint32_t number, time_point now);
+  void add_chunk(event_assembly& e, const arrived_chunk& c, time_point now);
   /// Adds a trailer, which gives the number of its fragment's chunks.
-  void add_trailer(std::uint32_t handle, std::uint32_t crate, std::uint32_t chunks, time_point now);
-  /// Whether the event lacks the chunk or doubts it.
-  [[nodiscard]] bool wants(std::uint32_t handle, const arrived_chunk& c) const;
-  /// Whether a chunk of the crate's fragment has arrived.
-  [[nodiscard]] bool has_chunks(std::uint32_t handle, std::uint32_t crate) const;
+  void add_trailer(event_assembly& e, std::uint32_t crate, std::uint32_t chunks, time_point now);
 
   // The queue of ending events.
 
@@ -61,88 +63,72 @@ public:
   /// Doubt ends early when the threads have read all datagrams that arrived no later than the
   /// event's last one, up to `read_up_to`.
   void end_doubts(time_point now, time_point read_up_to);
-  /// Queues the event, complete or not, as ready or due.
-  void queue(std::uint32_t handle, assembly_state as = assembly_state::due);
-  /// Queues all events for which `as` does not return `filling`.
-  template <typename StateOf>
-  void queue_all(const StateOf& as);
-  /// The first event in the queue that is due, or is ready and `has_room`; event_assembly::none if
-  /// there is none.
+  /// Queues the event, complete or not, as ready or due; not as `filling`.
+  void queue(event_assembly& e, assembly_state as = assembly_state::due);
+  /// The first event in the queue that is due, or is ready and `has_room`; nullptr if there is
+  /// none.
   template <typename Predicate>
-  [[nodiscard]] std::uint32_t next(const Predicate& has_room) const;
-  /// The oldest event for which the predicate holds.
+  [[nodiscard]] event_assembly* next(const Predicate& has_room) const {
+    const auto at = std::ranges::find_if(queue_, [&](const event_assembly* e) {
+      return e->state == assembly_state::due || has_room(*e);
+    });
+    return at == queue_.end() ? nullptr : *at;
+  }
+  /// The oldest event for which the predicate holds; nullptr if there is none.
   template <typename Predicate>
-  [[nodiscard]] std::uint32_t oldest(const Predicate& is_it) const;
+  [[nodiscard]] event_assembly* oldest(const Predicate& is_it) const {
+    const auto at = std::ranges::find_if(open_, [&](const event_assembly* e) { return is_it(*e); });
+    return at == open_.end() ? nullptr : *at;
+  }
 
   /// Counts once the missing fragments of events that began before `before`.
   void count_overdue(time_point before);
 
   // Moving and ending.
 
-  [[nodiscard]] bool parking_is_full() const { return parking_.free() == 0; }
+  [[nodiscard]] bool parking_is_full() const { return parking_.full(); }
   /// Moves the event to the parking area, which must not be full.
-  void park(std::uint32_t handle);
+  void park(event_assembly& e);
 
   /// Room that a parked event needs in a batch.
   [[nodiscard]] std::size_t parked_bytes(const event_assembly& e) const;
   /// Collects the seen fragments, sorted by crate.
-  void collect(std::uint32_t handle, candidate_event& out);
+  void collect(const event_assembly& e, candidate_event& out);
   /// Ends the event. A stored one leaves its chunks in the batch.
-  void release(std::uint32_t handle, bool stored);
+  void release(event_assembly& e, bool stored);
 
 private:
-  void see(const event_assembly& e, std::uint32_t crate);
-  static void hear_of(event_assembly& e, time_point now);
-  void count_repeat(const event_assembly& e, std::uint32_t crate);
-  void compare_chunk(event_assembly& e, const arrived_chunk& c);
+  void see(event_assembly& e, std::uint32_t crate, time_point now);
+  void compare_chunk(const event_assembly& e, const arrived_chunk& c);
   [[nodiscard]] bool place_in_batch(event_assembly& e, fragment_assembly& f,
                                     const arrived_chunk& c);
-  void place_elsewhere(std::uint32_t handle, const arrived_chunk& c);
-  void end_if_ended(std::uint32_t handle, bool ended_before, const fragment_assembly& f,
+  void place_elsewhere(event_assembly& e, const arrived_chunk& c);
+  void end_if_ended(event_assembly& e, bool ended_before, const fragment_assembly& f,
                     time_point now);
   void leave_batch(event_assembly& e, bool stored);
   [[nodiscard]] std::uint32_t length_of(const fragment_assembly& f, std::uint32_t chunk) const;
   [[nodiscard]] std::uint32_t bytes_of(const fragment_assembly& f) const;
-  [[nodiscard]] piece_offset& piece(event_assembly& e, std::uint32_t crate, std::uint32_t chunk) {
+  [[nodiscard]] piece_offset& piece(const event_assembly& e, std::uint32_t crate,
+                                    std::uint32_t chunk) const {
     return e.pieces[crate * max_chunks_ + chunk];
   }
-  [[nodiscard]] const std::byte* memory_of(event_assembly& e, std::uint32_t crate,
-                                           std::uint32_t chunk);
+  [[nodiscard]] const std::byte* memory_of(const event_assembly& e, std::uint32_t crate,
+                                           std::uint32_t chunk) const;
 
   const building_settings& settings_;
   const std::uint32_t max_chunks_;
   held_batches& batches_;
   building_counters& counters_;
-  assembly_pool events_;
+  std::vector<fragment_assembly> fragments_; // of all events, as the next two
+  std::vector<piece_offset> pieces_;
+  std::vector<std::uint16_t> board_slots_;
+  std::vector<event_assembly> events_;
+  std::vector<event_assembly*> free_;
+  std::vector<event_assembly*> open_;
   parking parking_;
-  std::deque<std::uint32_t> doubtful_; // in the order in which their doubt ends
-  std::deque<std::uint32_t> queue_;    // ready or due, in that order
+  std::deque<event_assembly*> doubtful_; // in the order in which their doubt ends
+  std::deque<event_assembly*> queue_;    // ready or due, in that order
   std::atomic<std::uint64_t> open_fragments_ = 0;
 };
-
-template <typename StateOf>
-void event_assembler::queue_all(const StateOf& as) {
-  for (auto h = events_.oldest(); h != event_assembly::none; h = events_.younger(h)) {
-    const auto state = as(events_[h]);
-    if (state != assembly_state::filling) queue(h, state);
-  }
-}
-
-template <typename Predicate>
-std::uint32_t event_assembler::next(const Predicate& has_room) const {
-  const auto at = std::ranges::find_if(queue_, [&](std::uint32_t handle) {
-    const event_assembly& e = events_[handle];
-    return e.state == assembly_state::due || has_room(e);
-  });
-  return at == queue_.end() ? event_assembly::none : *at;
-}
-
-template <typename Predicate>
-std::uint32_t event_assembler::oldest(const Predicate& is_it) const {
-  for (auto h = events_.oldest(); h != event_assembly::none; h = events_.younger(h)) {
-    if (is_it(events_[h])) return h;
-  }
-  return event_assembly::none;
-}
 
 } // namespace l3

@@ -208,10 +208,10 @@ void event_builder::tick(time_point now) {
     settle();
   }
   events_.count_overdue(read - overdue_after);
-  events_.queue_all([&](const event_assembly& e) {
-    const bool is_out_of_time = read - e.began_at >= settings_.event_time_limit;
-    return is_out_of_time ? assembly_state::due : assembly_state::filling;
-  });
+  for (event_assembly* e : events_.open_events()) {
+    if (read - e->began_at < settings_.event_time_limit) break;
+    events_.queue(*e);
+  }
   settle();
   spills_.tick(read);
   close_if_old();
@@ -248,28 +248,29 @@ bool event_builder::end_all(bool with_those_without_room) {
     take_unnamed(*chunk);
     settle();
   }
-  events_.queue_all([](const event_assembly& e) {
-    return e.place == event_place::parking ? assembly_state::filling : assembly_state::due;
-  });
+  const auto& open = events_.open_events();
+  for (event_assembly* e : open)
+    if (e->parked == nullptr) events_.queue(*e);
   settle(); // the others may need their frames
-  events_.queue_all([&](const event_assembly& e) {
-    const bool is_kept = e.all_ended() || settings_.incomplete == incomplete_events::forward;
-    return is_kept && !with_those_without_room ? assembly_state::ready : assembly_state::due;
-  });
-  for (auto before = events_.open_events() + 1; events_.open_events() < before;) {
-    before = events_.open_events();
+  for (event_assembly* e : open) {
+    const bool is_kept = e->all_ended() || settings_.incomplete == incomplete_events::forward;
+    events_.queue(*e, is_kept && !with_those_without_room ? assembly_state::ready
+                                                          : assembly_state::due);
+  }
+  for (std::size_t before = open.size() + 1; open.size() < before;) {
+    before = open.size();
     settle();
-    if (events_.open_events() == 0) break;
+    if (open.empty()) break;
     close_batch(true); // its events must not wait for the rest
     without_frame_ = 0;
     settle();
   }
-  return events_.open_events() == 0;
+  return open.empty();
 }
 
 std::uint32_t event_builder::open_events() const {
   const std::lock_guard me(mutex_);
-  return events_.open_events();
+  return static_cast<std::uint32_t>(events_.open_events().size());
 }
 
 bool event_builder::between_spills() const {

@@ -155,11 +155,11 @@ private:
     return batch != nullptr && !batch->is_full() && batch->landing.has_slot();
   }
   void settle();
-  [[nodiscard]] std::uint32_t due();
+  [[nodiscard]] event_assembly* due();
   [[nodiscard]] bool end_all(bool with_those_without_room);
-  void end(std::uint32_t handle);
-  void end_as_late(std::uint32_t handle);
-  void admit(std::uint32_t handle);
+  void end(event_assembly& e);
+  void end_as_late(event_assembly& e);
+  void admit(event_assembly& e);
   [[nodiscard]] bool store(const event_assembly& e);
   void write(const candidate_event& candidate, batch_in_use& batch);
   static void finish_in_table(const event_assembly& e, bool whole, bool admitted);
@@ -188,7 +188,7 @@ private:
   void take_waiting(std::uint32_t fragment_id, spill_table* spill, input_counters& input);
   void take_unnamed(const spill_resolver::unnamed_chunk& c);
   void take_trailer(spill_table& spill, const arrived_chunk& c);
-  [[nodiscard]] std::uint32_t event_of(spill_table& spill, std::uint32_t number);
+  [[nodiscard]] event_assembly& event_of(spill_table& spill, std::uint32_t number);
   void count_late(spill_table& spill, l2::fragment_place place);
   void count_as_seen(event_key key, std::uint32_t crate);
   void refuse_spill(event_key named, std::uint32_t crate, input_counters& input);

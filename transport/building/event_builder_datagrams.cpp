@@ -80,9 +80,9 @@ void event_builder::take_chunk(const arrived_chunk& c, spill_table& spill) {
     counters_.late_chunks.add();
     return count_late(spill, c.place);
   }
-  const auto handle = event_of(spill, c.place.event_number);
-  if (c.summary.spill) events_[handle].verified = true;
-  events_.add_chunk(handle, c, now_);
+  event_assembly& e = event_of(spill, c.place.event_number);
+  if (c.summary.spill) e.verified = true;
+  events_.add_chunk(e, c, now_);
 }
 
 /// Takes the waiting chunks of a fragment whose spill a datagram has named.
@@ -104,8 +104,8 @@ void event_builder::take_unnamed(const spill_resolver::unnamed_chunk& c) {
   counters_.late_chunks.add();
 }
 
-std::uint32_t event_builder::event_of(spill_table& spill, std::uint32_t number) {
-  if (spill.state(number) == spill_table::event_state::open) return spill.handle(number);
+event_assembly& event_builder::event_of(spill_table& spill, std::uint32_t number) {
+  if (spill.state(number) == spill_table::event_state::open) return events_[spill.handle(number)];
   return events_.open(spill, number, now_);
 }
 

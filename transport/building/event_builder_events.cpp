@@ -26,8 +26,8 @@ void event_builder::settle() {
     if (is_settled() && !batches_.any_closed() && !events_.any_in_doubt()) return; // the usual case
     close_if_full();
     events_.end_doubts(now_, read_up_to_);
-    if (const auto handle = due(); handle != event_assembly::none) {
-      end(handle);
+    if (auto* const e = due(); e != nullptr) {
+      end(*e);
       continue;
     }
     auto* batch = batches_.overdue(now_);
@@ -38,56 +38,52 @@ void event_builder::settle() {
   without_frame_ = events_.queued();
 }
 
-/// Returns an event that must end now; event_assembly::none if there is none.
-std::uint32_t event_builder::due() {
-  auto handle = events_.next([this](const event_assembly& e) { return make_room_for(e); });
+/// Returns an event that must end now; nullptr if there is none.
+event_assembly* event_builder::due() {
+  auto* e = events_.next([this](const event_assembly& ready) { return make_room_for(ready); });
   const auto* over = spills_.with_events_to_end();
-  if (handle == event_assembly::none && over != nullptr)
-    handle = events_.oldest([over](const event_assembly& e) { return e.spill == over; });
-  if (handle == event_assembly::none && events_.full())
-    handle = events_.oldest([](const event_assembly&) { return true; });
-  return handle;
+  if (e == nullptr && over != nullptr)
+    e = events_.oldest([over](const event_assembly& open) { return open.spill == over; });
+  if (e == nullptr && events_.full()) e = events_.open_events().front();
+  return e;
 }
 
 /// Ends this event and no other.
-void event_builder::end(std::uint32_t handle) {
-  const event_assembly& e = events_[handle];
+void event_builder::end(event_assembly& e) {
   if (e.all_ended() && e.verified) spills_.confirm_by(*e.spill, e.number);
   candidate_.key = {*e.spill->number, e.number};
   // It was admitted when its spill came before, or as a record.
   const bool is_repeat = e.verified && spills_.is_repeat(candidate_.key);
   // A stray chunk of an uncertain spill: the real event of this number may still come.
-  if (!is_repeat && (!e.verified || !e.spill->confirmed)) return end_as_late(handle);
+  if (!is_repeat && (!e.verified || !e.spill->confirmed)) return end_as_late(e);
 
-  events_.collect(handle, candidate_);
+  events_.collect(e, candidate_);
   admission_.look_into(candidate_);
-  if (!is_repeat) return admit(handle);
+  if (!is_repeat) return admit(e);
   const bool another = spills_.was_another(candidate_.key, candidate_.digest.mark());
   for (const auto& f : candidate_.fragments) {
     counters_.fragments_duplicate.add(f.crate);
     if (another) counters_.fragments_conflicting.add();
   }
   finish_in_table(e, true, false);
-  events_.release(handle, false);
+  events_.release(e, false);
 }
 
-void event_builder::end_as_late(std::uint32_t handle) {
-  const event_assembly& e = events_[handle];
+void event_builder::end_as_late(event_assembly& e) {
   for (std::size_t c = 0; c < e.fragments.size(); ++c)
     if (e.fragments[c].seen) counters_.fragments_late.add(c);
   e.spill->forget(e.number);
-  events_.release(handle, false);
+  events_.release(e, false);
 }
 
-void event_builder::admit(std::uint32_t handle) {
-  const event_assembly& e = events_[handle];
+void event_builder::admit(event_assembly& e) {
   const auto verdict = admission_.judge(candidate_);
   const bool stored = verdict.admit && store(e);
   if (verdict.admit && !stored)
-    outcomes_.events_shed.add(e.place == event_place::parking ? without_room_ : shed::no_frame);
+    outcomes_.events_shed.add(e.parked != nullptr ? without_room_ : shed::no_frame);
   finish_in_table(e, verdict.complete, verdict.admit);
   if (stored) spills_.set_admitted(candidate_.key, candidate_.digest.mark());
-  events_.release(handle, stored);
+  events_.release(e, stored);
 }
 
 void event_builder::finish_in_table(const event_assembly& e, bool whole, bool admitted) {
@@ -102,8 +98,8 @@ void event_builder::finish_in_table(const event_assembly& e, bool whole, bool ad
 /// Enters the event in the tables of its batch, or a parked one in those of the current batch.
 /// Returns false if there is no room.
 bool event_builder::store(const event_assembly& e) {
-  if (e.place == event_place::nowhere || !make_room_for(e)) return false;
-  if (e.place == event_place::batch) {
+  if (!e.has_place() || !make_room_for(e)) return false;
+  if (e.batch != nullptr) {
     write(candidate_, *e.batch);
     return true;
   }
@@ -161,7 +157,7 @@ void event_builder::close_if_old() {
 
 /// Whether the event can be stored; a parked one needs room in the current batch.
 bool event_builder::make_room_for(const event_assembly& e) {
-  if (e.place != event_place::parking) return true;
+  if (e.parked == nullptr) return true;
   const std::size_t bytes = events_.parked_bytes(e);
   if (batches_.current() == nullptr) return false;
   if (batches_.current()->has_room(bytes)) return true;
@@ -177,15 +173,15 @@ bool event_builder::empty(batch_in_use& batch) {
     set_aside(*stream);
     return true;
   }
-  const auto handle = events_.oldest([&](const event_assembly& e) { return e.batch == &batch; });
-  if (handle == event_assembly::none) return false;
+  auto* const e = events_.oldest([&](const event_assembly& open) { return open.batch == &batch; });
+  if (e == nullptr) return false;
   if (events_.parking_is_full()) {
-    const auto parked = events_.oldest([this](const event_assembly& e) {
-      return e.place == event_place::parking && now_ - e.began_at >= shortest_parking;
+    auto* const parked = events_.oldest([this](const event_assembly& open) {
+      return open.parked != nullptr && now_ - open.began_at >= shortest_parking;
     });
-    events_.queue(parked != event_assembly::none ? parked : handle);
+    events_.queue(parked != nullptr ? *parked : *e);
   } else {
-    events_.park(handle);
+    events_.park(*e);
   }
   return true;
 }

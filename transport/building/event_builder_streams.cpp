@@ -155,12 +155,11 @@ event_builder::stream_result event_builder::take_repeat(const candidate_event& r
 
 /// Drops an event begun by datagrams, because its record has all of it.
 void event_builder::give_way_to_record(spill_table& spill, std::uint32_t event_number) {
-  const auto handle = spill.handle(event_number);
-  const event_assembly& e = events_[handle];
+  event_assembly& e = events_[spill.handle(event_number)];
   for (std::uint32_t c = 0; c < crates_; ++c)
     if (e.fragments[c].seen) counters_.fragments_duplicate.add(c);
   spill.forget(event_number);
-  events_.release(handle, false);
+  events_.release(e, false);
 }
 
 void event_builder::admit_record(stream_landing& stream, spill_table* spill) {

@@ -62,8 +62,9 @@ spill_table* spill_resolver::resolve_end(const l2::datagram_header& h, time_poin
 bool spill_resolver::is_wanted(const spill_table& spill, const arrived_chunk& c) const {
   const std::uint32_t number = c.place.event_number;
   if (spill.state(number) != event_state::open) return false;
-  const std::uint32_t handle = spill.handle(number);
-  return events_.wants(handle, c) && (spill.proven || events_.has_chunks(handle, c.place.crate));
+  const auto& f = events_[spill.handle(number)].fragments[c.place.crate];
+  const bool is_lacking = (f.have >> c.header.chunk & 1) == 0 || f.early;
+  return is_lacking && (spill.proven || f.have != 0);
 }
 
 /// The spill of the fragment's latest sibling, if it came shortly before `now`.

@@ -309,7 +309,9 @@ TEST(known_events, agree_with_a_map) {
   known_events known;
   std::map<event_key, std::uint32_t> marks;
   std::mt19937 random(7);
-  const auto any = [&](std::uint32_t below) { return static_cast<std::uint32_t>(random() % below); };
+  const auto any = [&](std::uint32_t below) {
+    return static_cast<std::uint32_t>(random() % below);
+  };
   for (int i = 0; i < 20'000; ++i) {
     const event_key key{any(3) == 0 ? 511 : any(4), 1 + any(5000)};
     const auto found = marks.find(key);
