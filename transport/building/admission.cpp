@@ -23,24 +23,19 @@ void admission::look_into(candidate_event& event) const {
 void admission::look_into(candidate_event& event, arrived_fragment& f) const {
   const auto& crate = settings_.crates.crates[f.crate];
   f.kind = crate.kind;
-  if (const auto plain = join(f.slots_of_chunks, f.sums, f.where.bytes, crate)) {
-    event.digest.add(f.crate, plain->digest);
-    if (f.problem) return;
-    f.slots = plain->slots;
-    f.boards = plain->boards;
-    f.time = plain->time;
-  } else {
-    const auto boards = std::span(event.boards).subspan(event.used_boards);
-    const auto found = index_fragment(f.where, crate, event.key, boards);
-    event.digest.add(f.crate, found.digest);
-    if (!f.problem) f.problem = found.problem;
-    if (f.problem) return;
-    f.first_board = event.used_boards;
-    f.boards = found.boards;
-    event.used_boards += found.boards;
-    if (found.opaque) event.flags |= event_opaque;
-    f.time = found.time;
-  }
+  auto found = join(f.slots_of_chunks, f.sums, f.where.bytes, crate);
+  if (!found)
+    found = index_fragment(f.where, crate, event.key,
+                           std::span(event.boards).subspan(event.used_boards));
+  event.digest.add(f.crate, found->digest);
+  if (!f.problem) f.problem = found->problem;
+  if (f.problem) return;
+  f.slots = found->slots;
+  f.boards = found->boards;
+  f.time = found->time;
+  f.first_board = event.used_boards;
+  if (f.slots == 0) event.used_boards += f.boards;
+  if (found->opaque) event.flags |= event_opaque;
   if (!event.reference_time) event.reference_time = f.time;
   if (f.boards < crate.boards) event.flags |= event_incomplete;
 }

@@ -82,13 +82,13 @@ void summarize(std::span<const std::byte> chunk, std::uint32_t offset, std::uint
   s.plain = true;
 }
 
-std::optional<plain_fragment> join(std::span<const std::uint16_t> slots_of_chunks,
+std::optional<fragment_index> join(std::span<const std::uint16_t> slots_of_chunks,
                                    const fragment_sums& sums, std::uint32_t bytes,
                                    const crate_readout& crate) {
   if (!sums.plain) return std::nullopt;
-  plain_fragment found;
-  found.digest = bytes + sums.digest;
+  fragment_index found;
   found.time = sums.time;
+  found.digest = bytes + sums.digest;
   std::uint32_t slots = 0;
   for (const std::uint16_t s : slots_of_chunks) {
     if (s != 0 && std::uint32_t{1} << std::countr_zero(s) <= slots) return std::nullopt;

@@ -44,16 +44,9 @@ struct fragment_sums {
 };
 
 /// The result of index_fragment() for a fragment of full boards without a fault, except the boards,
-/// which follow from their slots.
-struct plain_fragment {
-  std::uint64_t digest = 0;
-  std::uint32_t time = 0;
-  std::uint16_t slots = 0; ///< one bit for each board
-  std::uint16_t boards = 0;
-};
-/// `slots`: from the summaries, in the order of the chunks. Returns nothing if the fragment must be
-/// walked.
-[[nodiscard]] std::optional<plain_fragment> join(std::span<const std::uint16_t> slots,
+/// which follow from their slots. `slots`: from the summaries, in the order of the chunks. Returns
+/// nothing if the fragment must be walked.
+[[nodiscard]] std::optional<fragment_index> join(std::span<const std::uint16_t> slots,
                                                  const fragment_sums& sums, std::uint32_t bytes,
                                                  const crate_readout& crate);
 
@@ -83,12 +76,6 @@ struct arrived_chunk {
   std::span<const std::byte> bytes;
   chunk_summary summary;
   landing_slot* slot = nullptr; ///< where it landed; nullptr: it waited, and is copied again
-
-  /// Reads its bytes. `chunk_bytes`: length of every chunk except the last of a fragment.
-  void summarize(std::uint32_t chunk_bytes) {
-    const bool is_last = bytes.size() < chunk_bytes;
-    l3::summarize(bytes, header.chunk * chunk_bytes, place.event_number, is_last, summary);
-  }
 };
 
 } // namespace l3

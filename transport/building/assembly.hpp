@@ -20,6 +20,9 @@
 
 namespace l3 {
 
+/// One bit for each of the first `n` chunks.
+constexpr std::uint64_t low_bits(std::uint32_t n) { return (std::uint64_t{1} << n) - 1; }
+
 /// One cache line.
 struct alignas(64) fragment_assembly {
   std::uint64_t have = 0;       ///< bit i: chunk i has arrived
@@ -35,10 +38,7 @@ struct alignas(64) fragment_assembly {
   bool early = false;
   std::optional<malformed> problem;
 
-  [[nodiscard]] bool whole() const {
-    return chunks != 0 &&
-           have == (chunks == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << chunks) - 1);
-  }
+  [[nodiscard]] bool whole() const { return chunks != 0 && have == low_bits(chunks); }
   /// Whether the builder waits for no more of its chunks.
   [[nodiscard]] bool ended() const {
     return (whole() && (!early || trailer)) || problem == malformed::chunk_count;

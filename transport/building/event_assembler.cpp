@@ -13,10 +13,6 @@ namespace {
 /// Number of open events without a place, which are only counted.
 constexpr std::uint32_t min_open_events = 64;
 
-std::uint64_t below(std::uint32_t n) {
-  return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
-}
-
 std::uint32_t most_events(const building_settings& settings, const batch_capacity& capacity) {
   return 2 * capacity.events + settings.parked_events + std::max(min_open_events, capacity.events) +
          1;
@@ -85,7 +81,7 @@ void event_assembler::add_chunk(event_assembly& e, const arrived_chunk& c, time_
   const bool last = c.bytes.size() < settings_.chunk_bytes;
   const bool beyond = f.chunks != 0 && chunk >= f.chunks;
   const bool too_early =
-      last && ((f.chunks != 0 && f.chunks != chunk + 1) || (f.have & ~below(chunk + 1)) != 0);
+      last && ((f.chunks != 0 && f.chunks != chunk + 1) || (f.have & ~low_bits(chunk + 1)) != 0);
   if (beyond || too_early) {
     f.problem = malformed::chunk_count;
   } else {
@@ -110,7 +106,7 @@ void event_assembler::add_trailer(event_assembly& e, std::uint32_t crate, std::u
   e.verified = true;
   see(e, crate, now);
   f.trailer = true;
-  const bool disagrees = (f.chunks != 0 && f.chunks != chunks) || (f.have & ~below(chunks)) != 0;
+  const bool disagrees = (f.chunks != 0 && f.chunks != chunks) || (f.have & ~low_bits(chunks)) != 0;
   if (disagrees) {
     f.problem = malformed::chunk_count;
   } else {
@@ -237,7 +233,7 @@ void event_assembler::leave_batch(event_assembly& e, bool stored) {
     const auto& f = e.fragments[c];
     const bool carried = stored && f.whole() && f.problem != malformed::chunk_count;
     std::uint64_t slots = carried ? 0 : f.have;
-    if (f.gathered && f.chunks != 0) slots &= below(f.chunks - 1U);
+    if (f.gathered && f.chunks != 0) slots &= low_bits(f.chunks - 1U);
     for (; slots != 0; slots &= slots - 1)
       e.batch->landing.give_back(piece(e, c, static_cast<std::uint32_t>(std::countr_zero(slots))));
   }

@@ -4,16 +4,11 @@
 #include "transport/building/event_builder.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <stdexcept>
-#include <string>
+#include <cassert>
 #include <utility>
 
 namespace l3 {
 namespace {
-
-constexpr std::uint32_t max_crates = most_crates;
-constexpr std::uint32_t max_chunk_count = 64; // one bit each in a word
 
 /// Time after which an event's missing fragments count as overdue: the fragments of an event are
 /// sent within milliseconds.
@@ -22,37 +17,22 @@ constexpr auto overdue_after = std::chrono::milliseconds(250);
 /// One ring may hold one part in this many of a batch: 16 rings leave half of it free.
 constexpr std::size_t ring_share = 32;
 
-const building_settings& checked(const building_settings& s, const batch_capacity& c) {
-  const auto refuse = [](const std::string& why) {
-    throw std::invalid_argument("event building: " + why);
-  };
-  if (s.crates.size() == 0 || s.crates.size() > max_crates)
-    refuse("a readout has 1 to " + std::to_string(max_crates) + " crates");
-  constexpr auto min_chunk =
-      round_up((l2::max_fragment_bytes + max_chunk_count - 1) / max_chunk_count, 4);
-  if (s.chunk_bytes % 4 != 0 || s.chunk_bytes < min_chunk)
-    refuse("chunk_bytes must be a multiple of 4, at least " + std::to_string(min_chunk));
-  if (s.max_events_per_spill == 0) refuse("max_events_per_spill must not be 0");
-  if (c.events == 0) refuse("a batch must hold at least one event");
-  if (c.bytes > std::numeric_limits<piece_offset>::max())
-    refuse("a batch may have at most 4 GiB; use fewer events per batch");
-  return s;
-}
-
 } // namespace
 
 event_builder::event_builder(const building_settings& settings, const batch_capacity& capacity,
                              std::chrono::nanoseconds batch_age, batch_pool& pool,
                              building_counters& counters, outcome_counters& outcomes,
                              std::function<void(const spill_summary&)> on_end_of_spill)
-    : settings_(checked(settings, capacity)), crates_(settings.crates.size()),
-      max_chunks_(settings.max_chunks()),
-      slots_of_a_ring_(landing_area(settings.chunk_bytes).slots_in(capacity.bytes) / ring_share),
+    : settings_(settings), crates_(settings.crates.size()), max_chunks_(settings.max_chunks()),
+      slots_of_a_ring_(capacity.bytes / landing_area::region_bytes(settings.chunk_bytes) /
+                       ring_share),
       batch_age_(batch_age), counters_(counters), outcomes_(outcomes),
       on_end_of_spill_(std::move(on_end_of_spill)), spills_(settings_),
       batches_(pool, settings.chunk_bytes), events_(settings_, capacity, batches_, counters),
       resolver_(settings_, spills_, events_), admission_(settings_, counters),
-      candidate_(settings_) {}
+      candidate_(settings_) {
+  assert(crates_ > 0 && crates_ <= most_crates && max_chunks_ < 64);
+}
 
 event_builder::memory event_builder::memory_plan(const building_settings& settings,
                                                  const batch_capacity& capacity) {

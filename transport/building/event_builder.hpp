@@ -37,7 +37,8 @@ namespace l3 {
 
 class event_builder {
 public:
-  /// Throws std::invalid_argument for impossible settings: too many crates, chunks too small.
+  /// The configuration has checked the settings: at most `most_crates` crates; the longest fragment
+  /// has fewer than 64 chunks, of a multiple of 4 bytes; a batch has at most 4 GiB.
   event_builder(const building_settings& settings, const batch_capacity& capacity,
                 std::chrono::nanoseconds batch_age, batch_pool& pool, building_counters& counters,
                 outcome_counters& outcomes,

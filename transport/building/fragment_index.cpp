@@ -9,17 +9,19 @@ namespace {
 
 constexpr std::uint32_t word_bytes = 2;
 
-/// Reads a fragment at rising offsets, and steps from piece to piece instead of dividing. Offsets
-/// are even, and pieces begin at multiples of 4, so no word crosses two pieces.
+/// Bytes around the border of two boards that count in the digest.
+constexpr std::uint32_t border_bytes = 2 * digested_bytes;
+
+/// Reads a fragment. Offsets are even, and pieces begin at multiples of 4, so no word crosses two
+/// pieces.
 class piece_reader {
 public:
   explicit piece_reader(const fragment_pieces& f) : fragment_(f) {}
 
   [[nodiscard]] std::uint32_t end() const { return fragment_.bytes; }
 
-  std::uint16_t word(std::uint32_t offset) {
-    move_to(offset);
-    return load_big<std::uint16_t>(here(offset));
+  [[nodiscard]] std::uint16_t word(std::uint32_t offset) const {
+    return load_big<std::uint16_t>(at(offset));
   }
 
   std::uint32_t long_word(std::uint32_t offset) {
@@ -30,10 +32,14 @@ public:
     return board_header(bytes<board_header::bytes>(offset));
   }
 
-  /// A summand of the digest: `count` bytes starting at `offset`.
+  /// The digest's summand for `count` bytes from `offset`.
   template <std::uint32_t count>
   std::uint64_t digest(std::uint32_t offset) {
-    return digest_of<count>(bytes<count>(offset), offset);
+    const std::byte* from = bytes<count>(offset);
+    std::uint64_t sum = 0;
+    for (std::uint32_t b = 0; b < count; b += digested_bytes)
+      sum += mixed_bytes(from + b, offset + b);
+    return sum;
   }
 
 private:
@@ -41,31 +47,17 @@ private:
   template <std::uint32_t count>
   const std::byte* bytes(std::uint32_t offset) {
     static_assert(count <= border_bytes);
-    move_to(offset);
-    if (offset - start_ + count <= fragment_.piece_bytes) return here(offset);
-    for (std::uint32_t b = 0; b < count; b += word_bytes) {
-      move_to(offset + b);
-      std::memcpy(joined_.data() + b, here(offset + b), word_bytes);
-    }
+    if (offset % fragment_.piece_bytes + count <= fragment_.piece_bytes) return at(offset);
+    for (std::uint32_t b = 0; b < count; b += word_bytes)
+      std::memcpy(joined_.data() + b, at(offset + b), word_bytes);
     return joined_.data();
   }
-  void move_to(std::uint32_t offset) {
-    while (offset < start_) { // bytes around a piece border are read twice
-      start_ -= fragment_.piece_bytes;
-      --piece_;
-    }
-    while (offset - start_ >= fragment_.piece_bytes) {
-      start_ += fragment_.piece_bytes;
-      ++piece_;
-    }
-  }
-  [[nodiscard]] const std::byte* here(std::uint32_t offset) const {
-    return fragment_.memory + fragment_.pieces[piece_] + (offset - start_);
+  [[nodiscard]] const std::byte* at(std::uint32_t offset) const {
+    const std::uint32_t piece = offset / fragment_.piece_bytes;
+    return fragment_.memory + fragment_.pieces[piece] + offset % fragment_.piece_bytes;
   }
 
   const fragment_pieces& fragment_;
-  std::uint32_t start_ = 0;
-  std::uint32_t piece_ = 0;
   std::array<std::byte, border_bytes> joined_{};
 };
 
@@ -77,7 +69,7 @@ bool is_footer(std::uint16_t word) { return (word & l2::footer_tag_mask) == l2::
 /// The number of consecutive words from `offset` that satisfy `wanted`, `limit` at most and
 /// excluding the crate trailer.
 template <class Wanted>
-std::uint32_t count_words(piece_reader& reader, std::uint32_t offset, std::uint32_t end,
+std::uint32_t count_words(const piece_reader& reader, std::uint32_t offset, std::uint32_t end,
                           std::uint32_t limit, Wanted wanted) {
   std::uint32_t n = 0;
   while (n < limit && offset + n * word_bytes < end && wanted(reader.word(offset + n * word_bytes)))
@@ -86,7 +78,7 @@ std::uint32_t count_words(piece_reader& reader, std::uint32_t offset, std::uint3
 }
 
 /// Length of the opaque board at `offset` with a valid header; 0 if it does not end before `end`.
-std::uint32_t opaque_bytes(piece_reader& reader, std::uint32_t offset, std::uint32_t end) {
+std::uint32_t opaque_bytes(const piece_reader& reader, std::uint32_t offset, std::uint32_t end) {
   const auto is_compression = [](std::uint16_t w) { return is_wide_tag(w, l2::header_tag); };
   const auto is_sample = [](std::uint16_t w) { return is_wide_tag(w, l2::sample_tag); };
   std::uint32_t at = offset + board_header::bytes;

@@ -70,8 +70,6 @@ private:
 
 /// Bytes at each end of a board that count in the digest. A board has at least 24.
 inline constexpr std::uint32_t digested_bytes = 16;
-inline constexpr std::uint32_t border_bytes =
-    2 * digested_bytes; // one board's end and the next one's start
 
 /// Combines both halves of the product, so that each bit depends on all bits of both factors.
 [[nodiscard]] inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
@@ -89,16 +87,6 @@ inline constexpr std::uint32_t border_bytes =
   return folded_product((words[0] ^ one) + salt, words[1] ^ other);
 }
 
-/// A summand of the digest of a fragment: a hash of `count` bytes and their offset.
-template <std::uint32_t count>
-[[nodiscard]] std::uint64_t digest_of(const std::byte* from, std::uint32_t offset) {
-  static_assert(count % digested_bytes == 0);
-  std::uint64_t sum = 0;
-  for (std::uint32_t at = 0; at < count; at += digested_bytes)
-    sum += mixed_bytes(from + at, offset + at);
-  return sum;
-}
-
 /// A fragment as it arrived: pieces of equal length (the last may be shorter) anywhere in memory. A
 /// view; owns nothing.
 struct fragment_pieces {
@@ -113,6 +101,7 @@ struct fragment_pieces {
 struct fragment_index {
   std::optional<malformed> problem;
   std::uint16_t boards = 0;
+  std::uint16_t slots = 0;           ///< of a fragment that was not walked: one bit for each board
   bool opaque = false;               ///< at least one board is opaque
   std::optional<std::uint32_t> time; ///< time stamp of the first board that is not opaque
   /// Identifies the content of a fragment, independent of its division into pieces. It covers the

@@ -11,12 +11,6 @@ constexpr auto longest_wait = std::chrono::milliseconds(25);
 
 } // namespace
 
-void landing_area::open(input_batch& batch) {
-  batch_ = &batch;
-  free_.clear();
-  gather_at_ = gather_end_ = 0;
-}
-
 std::optional<piece_offset> landing_area::gather(std::uint32_t bytes) {
   const auto room = static_cast<std::uint32_t>(round_up(bytes, piece_alignment));
   if (gather_end_ - gather_at_ < room) {

@@ -44,10 +44,8 @@ public:
 /// The memory of one batch, divided into slots and regions.
 class landing_area {
 public:
-  explicit landing_area(std::uint32_t chunk_bytes)
-      : slot_bytes_(static_cast<std::uint32_t>(round_up(chunk_bytes, cache_line))) {}
-
-  void open(input_batch& batch);
+  landing_area(input_batch& batch, std::uint32_t chunk_bytes)
+      : slot_bytes_(static_cast<std::uint32_t>(region_bytes(chunk_bytes))), batch_(&batch) {}
 
   /// Room for one chunk; nothing if the batch is full.
   [[nodiscard]] std::optional<piece_offset> slot() {
@@ -78,16 +76,13 @@ public:
     return round_up(bytes, cache_line);
   }
 
-  /// The number of slots in so much memory.
-  [[nodiscard]] std::size_t slots_in(std::size_t bytes) const { return bytes / slot_bytes_; }
-
 private:
   static constexpr std::size_t cache_line = 64;
 
   void fetch(std::uint32_t bytes) const;
 
   std::uint32_t slot_bytes_;
-  input_batch* batch_ = nullptr;
+  input_batch* batch_;
   std::vector<piece_offset> free_;
   piece_offset gather_at_ = 0;
   piece_offset gather_end_ = 0;
@@ -95,9 +90,7 @@ private:
 
 /// A batch while receivers fill it.
 struct batch_in_use {
-  batch_in_use(input_batch& b, std::uint32_t chunk_bytes) : batch(&b), landing(chunk_bytes) {
-    landing.open(b);
-  }
+  batch_in_use(input_batch& b, std::uint32_t chunk_bytes) : batch(&b), landing(b, chunk_bytes) {}
 
   input_batch* batch;
   landing_area landing;

@@ -22,7 +22,7 @@ rig_options options_of(fuzz_input& in) {
   o.ring = 8;
   const auto how = in.byte();
   if ((how & 1) != 0) o.incomplete = incomplete_events::forward;
-  if ((how & 2) != 0) o.chunk_bytes = 536;
+  if ((how & 2) != 0) o.chunk_bytes = 544;
   if ((how & 4) != 0) o.batches = 2;
   return o;
 }

@@ -34,7 +34,7 @@ struct scenario {
 scenario any_scenario() {
   using rc::gen::inRange;
   scenario s;
-  s.options.chunk_bytes = *rc::gen::element(540U, 1400U, 2072U, 4152U, 8000U, 34216U);
+  s.options.chunk_bytes = *rc::gen::element(544U, 1400U, 2072U, 4152U, 8000U, 34216U);
   s.options.batch_events = *inRange(1U, 6U);
   s.options.batches = *inRange<std::size_t>(1, 4);
   s.options.parked = *inRange(0U, 6U);

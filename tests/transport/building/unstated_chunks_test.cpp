@@ -160,7 +160,7 @@ TEST_F(unstated, the_end_forgets_no_waiting_chunk) {
 // apart; nothing is lost.
 RC_GTEST_PROP(unstated_storms, across_the_border_of_spills_lose_no_event, ()) {
   rig_options o;
-  o.chunk_bytes = *rc::gen::element(540U, 1400U, 2072U);
+  o.chunk_bytes = *rc::gen::element(544U, 1400U, 2072U);
   o.batch_events = *rc::gen::inRange(1U, 6U);
   o.batches = 24;
   o.parked = 40;
