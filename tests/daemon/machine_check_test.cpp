@@ -98,7 +98,7 @@ TEST(machine_check, names_what_takes_most) {
   s.outbox.memory = mebibytes(1024 * 1024);
   const std::string much = wrong_with_memory(s, {}, {16'000'000'000, "the control group /a"});
   EXPECT_TRUE(much.ends_with("lower outbox.memory")) << much;
-  EXPECT_NE(much.find("needs 1121"), much.npos) << much;
+  EXPECT_NE(much.find("needs 1122"), much.npos) << much;
 }
 
 } // namespace

@@ -183,7 +183,7 @@ void event_builder::build(time_point now) {
 void event_builder::tick(time_point now) {
   const auto me = own(now);
   const time_point read = std::min(now_, emptied_up_to_); // no limit passed before that
-  while (const auto chunk = resolver_.take_expired(read)) {
+  while (const auto chunk = resolver_.take_oldest(read - spill_resolver::patience)) {
     take_unnamed(*chunk);
     settle();
   }

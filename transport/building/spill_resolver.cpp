@@ -106,17 +106,12 @@ std::optional<arrived_chunk> spill_resolver::take_waiting(std::uint32_t fragment
 
 /// If a sibling came shortly before the chunk, the chunk is a repeat; otherwise its siblings were
 /// lost.
-std::optional<spill_resolver::unnamed_chunk> spill_resolver::take_oldest() {
-  if (waiting_.empty()) return std::nullopt;
+std::optional<spill_resolver::unnamed_chunk> spill_resolver::take_oldest(time_point then) {
+  if (waiting_.empty() || waiting_.front().since > then) return std::nullopt;
   const waiting_chunk c = remove(waiting_.begin());
   const auto named = spill_of(c.chunk.header.fragment_id, c.since);
   return unnamed_chunk{c.chunk,
                        named ? spills_.find(*named) : spills_.unstated(c.chunk.place.event_number)};
-}
-
-std::optional<spill_resolver::unnamed_chunk> spill_resolver::take_expired(time_point now) {
-  if (waiting_.empty() || now - waiting_.front().since < patience) return std::nullopt;
-  return take_oldest();
 }
 
 } // namespace l3

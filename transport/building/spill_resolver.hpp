@@ -51,9 +51,8 @@ public:
     arrived_chunk chunk;
     spill_table* spill = nullptr;
   };
-  /// Removes and returns the chunk that has waited longest; take_expired() only if its time is up.
-  [[nodiscard]] std::optional<unnamed_chunk> take_oldest();
-  [[nodiscard]] std::optional<unnamed_chunk> take_expired(time_point now);
+  /// Removes and returns the chunk that has waited longest, if it has waited since `then`.
+  [[nodiscard]] std::optional<unnamed_chunk> take_oldest(time_point then = never);
 
   /// Memory of waiting chunks and of the siblings' spills.
   [[nodiscard]] static std::size_t memory_plan(const building_settings& settings) {

@@ -3,15 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <deque>
+#include <boost/asio/thread_pool.hpp>
 #include <future>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -32,17 +29,13 @@ constexpr auto finish_time_limit = std::chrono::seconds(1);
 /// Memory of a connection besides its record: two coroutines, timers, pending acknowledgements.
 constexpr std::uint64_t connection_bytes = 16 << 10;
 
-void listen_to(const tcp_settings& s, tcp::acceptor& acceptor) {
-  error_code failed;
-  const auto number = asio::ip::make_address(listening_address(s.bind), failed);
-  const tcp::endpoint where(number, s.port);
-  if (!failed) acceptor.open(where.protocol(), failed);
-  if (!failed) acceptor.set_option(tcp::acceptor::reuse_address(true), failed);
-  if (!failed) acceptor.bind(where, failed);
-  if (!failed) acceptor.listen(tcp::acceptor::max_listen_connections, failed);
-  if (failed)
+tcp::acceptor listen_to(const tcp_settings& s, asio::thread_pool& context) {
+  try {
+    return {context, tcp::endpoint(asio::ip::make_address(listening_address(s.bind)), s.port)};
+  } catch (const boost::system::system_error& e) {
     throw std::runtime_error(
-        fmt::format("cannot receive TCP on {}:{}: {}", s.bind, s.port, failed.message()));
+        fmt::format("cannot receive TCP on {}:{}: {}", s.bind, s.port, e.code().message()));
+  }
 }
 
 } // namespace
@@ -52,16 +45,13 @@ class tcp_thread {
 public:
   tcp_thread(std::uint32_t run, event_builder& builder, const tcp_receiver::safe_batches& safe)
       : run_(run), builder_(builder), safe_(safe), tick_(context_) {
+    asio::post(context_, [] { name_this_thread("tcp"); });
     tick();
-    thread_ = std::thread([this] {
-      name_this_thread("tcp");
-      context_.run();
-    });
   }
 
   ~tcp_thread() {
     context_.stop();
-    thread_.join();
+    context_.join();
   }
 
   /// Becomes ready when no connection reads any more.
@@ -102,7 +92,7 @@ public:
     });
   }
 
-  [[nodiscard]] asio::io_context& context() { return context_; }
+  [[nodiscard]] asio::thread_pool& context() { return context_; }
   [[nodiscard]] input_counters& input() { return input_; }
   [[nodiscard]] std::uint32_t connections() const { return readers_; }
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
@@ -145,9 +135,7 @@ private:
   std::uint32_t run_;
   event_builder& builder_;
   const tcp_receiver::safe_batches& safe_;
-  asio::io_context context_{1};
-  // The context runs until the destructor stops it, even without work.
-  asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
+  asio::thread_pool context_{1};
   asio::steady_timer tick_;
   std::vector<std::shared_ptr<tcp_connection>> connections_;
   input_counters input_;
@@ -156,116 +144,97 @@ private:
   std::promise<void> unread_;
   std::promise<void> finished_;
   bool stopping_ = false;
-  std::thread thread_;
 };
 
-/// The listener, on the first thread.
-class tcp_server {
-public:
-  tcp_server(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
-             tcp_receiver::safe_batches safe)
-      : safe_(std::move(safe)), max_connections_(settings.max_connections), allow_(settings.allow),
-        first_(run, builder, safe_), acceptor_(first_.context()), retry_(first_.context()) {
-    threads_.push_back(&first_);
-    for (std::uint16_t t = 1; t < settings.threads; ++t)
-      threads_.push_back(&others_.emplace_back(run, builder, safe_));
-    listen_to(settings, acceptor_);
-    port_ = acceptor_.local_endpoint().port();
-    asio::post(first_.context(), [this] { accept(); });
-  }
+namespace {
 
-  ~tcp_server() {
-    stop_reading();
-    std::vector<std::future<void>> finished;
-    for (auto* t : threads_) finished.push_back(t->finish());
-    for (const auto& f : finished) f.wait();
-  }
+std::vector<std::unique_ptr<tcp_thread>> start_threads(const tcp_settings& settings,
+                                                       std::uint32_t run, event_builder& builder,
+                                                       const tcp_receiver::safe_batches& safe) {
+  std::vector<std::unique_ptr<tcp_thread>> threads;
+  for (std::uint16_t t = 0; t < settings.threads; ++t)
+    threads.push_back(std::make_unique<tcp_thread>(run, builder, safe));
+  return threads;
+}
 
-  void stop_reading() {
-    if (std::exchange(stopped_, true)) return;
-    std::promise<void> closed; // no connection comes after it
-    asio::post(first_.context(), [this, &closed] {
-      error_code ignored;
-      retry_.cancel();
-      acceptor_.close(ignored);
-      closed.set_value();
-    });
-    closed.get_future().wait();
-    std::vector<std::future<void>> unread;
-    for (auto* t : threads_) unread.push_back(t->stop_reading());
-    for (const auto& u : unread) u.wait();
-  }
+} // namespace
 
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-  [[nodiscard]] const auto& threads() const { return threads_; }
-
-private:
-  void accept() {
-    // The thread with the fewest connections gets the next one.
-    tcp_thread* next = *std::ranges::min_element(threads_, {}, &tcp_thread::connections);
-    acceptor_.async_accept(next->context(),
-                           [=, this](const error_code& failed, tcp::socket socket) {
-                             if (!acceptor_.is_open()) return;
-                             if (!failed) take(std::move(socket), *next);
-                             if (!failed) return accept();
-                             retry_.expires_after(tick_period); // no descriptor was free
-                             retry_.async_wait([this](const error_code&) {
-                               if (acceptor_.is_open()) accept();
-                             });
-                           });
-  }
-
-  void take(tcp::socket socket, tcp_thread& thread) {
-    if (!may_send(socket)) return first_.input().refused.add(refused::source);
-    std::uint32_t connections = 0;
-    for (const auto* t : threads_) connections += t->connections();
-    if (connections >= max_connections_) return thread.refuse(std::move(socket));
-    thread.add();
-    thread.take(std::move(socket));
-  }
-
-  [[nodiscard]] bool may_send(const tcp::socket& socket) const {
-    if (allow_.takes_everybody()) return true;
-    error_code gone;
-    const auto from = socket.remote_endpoint(gone).address();
-    if (gone) return false;
-    return allow_.takes(from.is_v4() ? ip_address::ipv4(from.to_v4().to_uint())
-                                     : ip_address::ipv6(from.to_v6().to_bytes()));
-  }
-
-  tcp_receiver::safe_batches safe_;
-  std::size_t max_connections_;
-  source_list allow_;
-  std::uint16_t port_ = 0;
-  bool stopped_ = false;
-  tcp_thread first_;
-  std::deque<tcp_thread> others_;
-  std::vector<tcp_thread*> threads_; // all
-  tcp::acceptor acceptor_;           // used on the first thread, as the timer
-  asio::steady_timer retry_;
-};
-
+/// The first thread listens.
 tcp_receiver::tcp_receiver(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
                            safe_batches safe)
-    : server_(std::make_unique<tcp_server>(settings, run, builder, std::move(safe))) {}
+    : safe_(std::move(safe)), max_connections_(settings.max_connections), allow_(settings.allow),
+      threads_(start_threads(settings, run, builder, safe_)),
+      acceptor_(listen_to(settings, threads_.front()->context())),
+      retry_(threads_.front()->context()) {
+  port_ = acceptor_.local_endpoint().port();
+  asio::post(threads_.front()->context(), [this] { accept(); });
+}
 
-tcp_receiver::~tcp_receiver() = default;
+tcp_receiver::~tcp_receiver() {
+  stop_reading();
+  std::vector<std::future<void>> finished;
+  for (const auto& t : threads_) finished.push_back(t->finish());
+  for (const auto& f : finished) f.wait();
+}
 
 std::uint64_t tcp_receiver::memory_plan(const tcp_settings& settings, const readout& crates) {
   return std::uint64_t{settings.max_connections} * (max_event_body(crates) + connection_bytes);
 }
 
-void tcp_receiver::stop_reading() { server_->stop_reading(); }
-std::uint16_t tcp_receiver::port() const { return server_->port(); }
-std::size_t tcp_receiver::inputs() const { return server_->threads().size(); }
+void tcp_receiver::stop_reading() {
+  if (std::exchange(stopped_, true)) return;
+  std::promise<void> closed; // no connection comes after it
+  asio::post(threads_.front()->context(), [this, &closed] {
+    error_code ignored;
+    retry_.cancel();
+    acceptor_.close(ignored);
+    closed.set_value();
+  });
+  closed.get_future().wait();
+  std::vector<std::future<void>> unread;
+  for (const auto& t : threads_) unread.push_back(t->stop_reading());
+  for (const auto& u : unread) u.wait();
+}
+
+void tcp_receiver::accept() {
+  // The thread with the fewest connections gets the next one.
+  const auto connections = [](const auto& t) { return t->connections(); };
+  tcp_thread* const next = std::ranges::min_element(threads_, {}, connections)->get();
+  acceptor_.async_accept(next->context(), [=, this](const error_code& failed, tcp::socket socket) {
+    if (!acceptor_.is_open()) return;
+    if (!failed) take(std::move(socket), *next);
+    if (!failed) return accept();
+    retry_.expires_after(tick_period); // no descriptor was free
+    retry_.async_wait([this](const error_code&) {
+      if (acceptor_.is_open()) accept();
+    });
+  });
+}
+
+void tcp_receiver::take(tcp::socket socket, tcp_thread& thread) {
+  if (!may_send(socket)) return threads_.front()->input().refused.add(refused::source);
+  std::uint32_t open = 0;
+  for (const auto& t : threads_) open += t->connections();
+  if (open >= max_connections_) return thread.refuse(std::move(socket));
+  thread.add();
+  thread.take(std::move(socket));
+}
+
+bool tcp_receiver::may_send(const tcp::socket& socket) const {
+  if (allow_.takes_everybody()) return true;
+  error_code gone;
+  const auto from = socket.remote_endpoint(gone).address();
+  if (gone) return false;
+  return allow_.takes(from.is_v4() ? ip_address::ipv4(from.to_v4().to_uint())
+                                   : ip_address::ipv6(from.to_v6().to_bytes()));
+}
+
 const input_counters& tcp_receiver::input(std::size_t thread) const {
-  return server_->threads()[thread]->input();
+  return threads_[thread]->input();
 }
-std::uint64_t tcp_receiver::turns(std::size_t thread) const {
-  return server_->threads()[thread]->turns();
-}
+std::uint64_t tcp_receiver::turns(std::size_t thread) const { return threads_[thread]->turns(); }
 std::uint32_t tcp_receiver::connections(std::size_t thread) const {
-  return server_->threads()[thread]->connections();
+  return threads_[thread]->connections();
 }
 
 } // namespace l3

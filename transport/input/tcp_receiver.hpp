@@ -9,6 +9,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "transport/accounting/counters.hpp"
 #include "transport/building/event_builder.hpp"
@@ -16,7 +20,7 @@
 
 namespace l3 {
 
-class tcp_server;
+class tcp_thread;
 
 class tcp_receiver {
 public:
@@ -40,16 +44,27 @@ public:
   /// Stops accepting, reading and calling the builder; continues to send acknowledgements.
   void stop_reading();
 
-  [[nodiscard]] std::uint16_t port() const;
+  [[nodiscard]] std::uint16_t port() const { return port_; }
   /// One per thread.
-  [[nodiscard]] std::size_t inputs() const;
+  [[nodiscard]] std::size_t inputs() const { return threads_.size(); }
   [[nodiscard]] const input_counters& input(std::size_t thread) const;
   /// Increases every few milliseconds, with or without work. Any thread.
   [[nodiscard]] std::uint64_t turns(std::size_t thread) const;
   [[nodiscard]] std::uint32_t connections(std::size_t thread) const; ///< open now
 
 private:
-  std::unique_ptr<tcp_server> server_;
+  void accept();
+  void take(boost::asio::ip::tcp::socket socket, tcp_thread& thread);
+  [[nodiscard]] bool may_send(const boost::asio::ip::tcp::socket& socket) const;
+
+  safe_batches safe_;
+  std::size_t max_connections_;
+  source_list allow_;
+  std::uint16_t port_ = 0;
+  bool stopped_ = false;
+  std::vector<std::unique_ptr<tcp_thread>> threads_;
+  boost::asio::ip::tcp::acceptor acceptor_; // used on the first thread, as the timer
+  boost::asio::steady_timer retry_;
 };
 
 } // namespace l3
