@@ -17,20 +17,6 @@ namespace l3 {
                : "l"(__cvta_generic_to_global(from)));
   return value;
 }
-[[nodiscard]] __device__ inline std::uint64_t load_here(const std::uint64_t* from) {
-  std::uint64_t value = 0;
-  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
-               : "=l"(value)
-               : "l"(__cvta_generic_to_global(from)));
-  return value;
-}
-[[nodiscard]] __device__ inline std::uint32_t load_here(const std::uint32_t* from) {
-  std::uint32_t value = 0;
-  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
-               : "=r"(value)
-               : "l"(__cvta_generic_to_global(from)));
-  return value;
-}
 [[nodiscard]] __device__ inline found_packet load_here(const found_packet* from) {
   found_packet p;
   asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"

@@ -9,7 +9,6 @@
 
 #include "gpu/codec/strong.hpp"
 #include "gpu/cuda/board_place.cuh"
-#include "gpu/cuda/load_here.cuh"
 #include "gpu/cuda/warp.cuh"
 #include "gpu/executors/cuda_form.hpp"
 #include "selection/packing/measure.hpp"
