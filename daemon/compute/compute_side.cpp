@@ -69,11 +69,15 @@ supervision supervision_of(const daemon_settings& s) {
 }
 
 spread_engine engine_of(const daemon_settings& s, const std::optional<loaded_selection>& selection,
-                        const supervised_engine::failure_report& failed) {
+                        const supervised_engine::failure_report& failed,
+                        std::uint32_t& devices_left_out) {
   const auto program = program_of(s, selection);
   const selection_program* const p = program ? &*program : nullptr;
-  auto devices = make_engines(s.compute, limits_of(s), p,
-                              [](std::string_view text) { log_warning("compute: {}", text); });
+  auto devices =
+      make_engines(s.compute, limits_of(s), p, [&](engine_news news, std::string_view text) {
+        log_warning("compute: {}", text);
+        if (news == engine_news::device_left_out) ++devices_left_out;
+      });
   std::vector<std::unique_ptr<supervised_engine>> all;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const std::string which =
@@ -145,10 +149,12 @@ std::vector<memory_use> compute_side::memory_plan(const daemon_settings& s,
 compute_side::compute_side(const daemon_settings& s,
                            const std::optional<loaded_selection>& selection,
                            std::string configuration)
-    : engine_(engine_of(s, selection,
-                        [this](engine_failure kind, std::string_view text, const frame& what) {
-                          failed(kind, text, what);
-                        })) {
+    : engine_(engine_of(
+          s, selection,
+          [this](engine_failure kind, std::string_view text, const frame& what) {
+            failed(kind, text, what);
+          },
+          devices_left_out_)) {
   dumps_.emplace(s.compute.dumps,
                  origin_of(s, std::string(engine_.name()), std::move(configuration)));
 }
@@ -162,7 +168,8 @@ void compute_side::failed(engine_failure kind, std::string_view text, const fram
 }
 
 engine_snapshot compute_side::snapshot() const {
-  return {engine_.counters(), dumps_->written(), dumps_->skipped(), engine_.bypassed()};
+  return {engine_.counters(), dumps_->written(), dumps_->skipped(), devices_left_out_,
+          engine_.bypassed()};
 }
 
 } // namespace l3

@@ -44,6 +44,7 @@ private:
 
   occasional failures_told_{std::chrono::seconds(1)}; // used by the drain thread
   std::optional<batch_dumps> dumps_;                  // created when the engine knows its name
+  std::uint32_t devices_left_out_ = 0;
   spread_engine engine_;
 };
 

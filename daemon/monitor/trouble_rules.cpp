@@ -881,6 +881,9 @@ found spool_fails(const snap&, const snap& now) {
 }
 
 found device_lost(const snap&, const snap& now) {
+  if (const std::uint32_t n = now.engine.devices_left_out; n != 0 && !now.parts.device_lost)
+    return warning(fmt::format("{} device{} failed when the daemon started, and compute{} nothing",
+                               n, n == 1 ? "" : "s", n == 1 ? "s" : ""));
   if (!now.parts.device_lost) return std::nullopt;
   return warning("this process has lost the device; the CPU computes, with the same results");
 }

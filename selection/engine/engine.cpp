@@ -34,7 +34,7 @@ std::vector<int> devices_of(const compute_settings& settings, const engine_warni
       continue;
     }
     why_not = left_out(d, why);
-    if (warn) warn(why_not);
+    if (warn) warn(engine_news::device_left_out, why_not);
   }
   if (found.empty()) throw std::runtime_error(why_not);
   return found;
@@ -82,7 +82,7 @@ std::vector<std::unique_ptr<engine>> make_devices(const compute_settings& settin
     } catch (const std::runtime_error& why_not) {
       if (devices.size() == 1) throw;
       const auto failed = devices.begin() + static_cast<std::ptrdiff_t>(made.size());
-      if (warn) warn(left_out(*failed, why_not.what()));
+      if (warn) warn(engine_news::device_left_out, left_out(*failed, why_not.what()));
       devices.erase(failed);
     }
   }
@@ -187,7 +187,8 @@ std::vector<std::unique_ptr<engine>> make_engines(const compute_settings& settin
                                                why_not.what()
                                          : why_not.what());
       }
-      if (warn) warn(std::string("kernels run on the CPU: ") + why_not.what());
+      if (warn)
+        warn(engine_news::cpu_instead, std::string("kernels run on the CPU: ") + why_not.what());
     }
   }
   made.push_back(make_cpu_engine(settings, limits, program));

@@ -126,7 +126,8 @@ struct found_devices {
 [[nodiscard]] found_devices find_devices(const compute_settings& settings);
 
 /// Receives the reason why the CPU computes although the settings prefer a device.
-using engine_warning = std::function<void(std::string_view)>;
+enum class engine_news : std::uint8_t { device_left_out, cpu_instead };
+using engine_warning = std::function<void(engine_news, std::string_view text)>;
 
 /// Returns an empty string if a new process with these settings would have its device; else the
 /// reason, for the operator.

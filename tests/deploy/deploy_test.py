@@ -18,7 +18,7 @@ DASHBOARDS = {"dashboard.json": "koto-l3", "dashboard-farm.json": "koto-l3-farm"
 # Facts, and sums of what is shown by label or as a degraded reason.
 NOT_SHOWN = {"koto_l3_build_info", "koto_l3_backend_info", "koto_l3_start_time_seconds", "koto_l3_uptime_seconds", "koto_l3_state", "koto_l3_reloads_total",
              "koto_l3_last_run_crashed", "koto_l3_last_run_lost_events", "koto_l3_fragments_seen_total", "koto_l3_spills_total", "koto_l3_engine_bypassed",
-             "koto_l3_batches_dumped_total", "koto_l3_batches_not_dumped_total", "koto_l3_ended_run_lost_events",
+             "koto_l3_devices_left_out", "koto_l3_batches_dumped_total", "koto_l3_batches_not_dumped_total", "koto_l3_ended_run_lost_events",
              "koto_l3_fragments_conflicting_total", "koto_l3_trouble_events"}
 # What exposure `systemd-analyze security` may find, in tenths.
 EXPOSURE_LIMIT = 19

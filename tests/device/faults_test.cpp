@@ -206,7 +206,7 @@ TEST(devices, that_do_not_answer_are_left_out_where_all_are_asked_for) {
   std::vector<std::string> warnings;
   const auto make = [&] {
     return make_engines({backend::cuda, 0}, {capacity_for(events, 1400), 2}, nullptr,
-                        [&](std::string_view text) { warnings.emplace_back(text); });
+                        [&](engine_news, std::string_view text) { warnings.emplace_back(text); });
   };
   EXPECT_EQ(make().size(), 2U);
   EXPECT_TRUE(warnings.empty());

@@ -108,6 +108,7 @@ inline metrics_snapshot sample_snapshot() {
   next.fill<engine_counters>(s.engine);
   s.engine.batches_dumped = next;
   s.engine.batches_not_dumped = next;
+  s.engine.devices_left_out = 1;
   s.engine.bypassed = true;
   next.fill<spool_totals>(s.spool.emplace());
   s.spool->room = next;

@@ -325,6 +325,8 @@ const row rows[] = {
      losing::no, "the device () failed 0 times in this run, and the CPU computes instead"},
     {"device_lost", [](looks& l) { l.now.parts.device_lost = true; }, severity::warning, losing::no,
      "this process has lost the device;"},
+    {"device_lost", [](looks& l) { l.now.engine.devices_left_out = 1; }, severity::warning,
+     losing::no, "1 device failed when the daemon started, and computes nothing"},
     {"events_not_judged", [](looks& l) { l.now.events_not_judged = 12; }, severity::warning,
      losing::no, "12 of 100 events have too many hits or clusters to be judged"},
     {"events_not_judged", [](looks& l) { l.now.outcomes.boards_damaged.add(100); },

@@ -24,7 +24,8 @@ TEST(engine, is_called_what_it_is) {
 
 TEST(engine, takes_a_device_if_there_is_one_and_else_the_pool_and_says_why) {
   std::string why;
-  const auto e = make_engine({}, {small, 1}, nullptr, [&](std::string_view text) { why = text; });
+  const auto e =
+      make_engine({}, {small, 1}, nullptr, [&](engine_news, std::string_view text) { why = text; });
   EXPECT_TRUE(e->name().starts_with(why_no_cuda().empty() ? "cuda (" : "pool (")) << e->name();
   EXPECT_EQ(why, why_no_cuda().empty() ? "" : "kernels run on the CPU: " + why_no_cuda());
 }
@@ -162,21 +163,22 @@ TEST(engine, leaves_out_a_device_that_cannot_be_made_and_uses_the_others) {
   compute_settings s;
   s.devices = {2, 5};
   s.fault.kind = fault_kind::no_memory; // of the first
-  std::vector<std::string> warnings;
-  const auto made = make_engines(s, {small, 2}, nullptr,
-                                 [&](std::string_view text) { warnings.emplace_back(text); });
+  std::vector<std::pair<engine_news, std::string>> warnings;
+  const auto warn = [&](engine_news n, std::string_view text) { warnings.emplace_back(n, text); };
+  const auto made = make_engines(s, {small, 2}, nullptr, warn);
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(made[0]->frames()[1]->index, 1U);
-  EXPECT_EQ(warnings, std::vector<std::string>{
-                          "device 2 is left out: the device is out of memory (imagined)"});
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0], std::pair(engine_news::device_left_out,
+                                   std::string("device 2 is left out: the device is out of memory "
+                                               "(imagined)")));
   s.devices = {2};
   warnings.clear();
-  EXPECT_EQ(make_engines(s, {small, 2}, nullptr,
-                         [&](std::string_view text) { warnings.emplace_back(text); })
-                .size(),
-            1U);
-  EXPECT_EQ(warnings, std::vector<std::string>{"kernels run on the CPU: the device is out of "
-                                               "memory (imagined)"});
+  EXPECT_EQ(make_engines(s, {small, 2}, nullptr, warn).size(), 1U);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0], std::pair(engine_news::cpu_instead,
+                                   std::string("kernels run on the CPU: the device is out of "
+                                               "memory (imagined)")));
 }
 
 } // namespace
