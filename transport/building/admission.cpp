@@ -50,9 +50,7 @@ admission::verdict admission::judge(candidate_event& event) {
 
   std::size_t carried = 0;
   for (auto& f : event.fragments) {
-    f.form = arrived_fragment::carried::no;
     if (v.admit && f.whole) {
-      f.form = f.problem ? arrived_fragment::carried::raw : arrived_fragment::carried::as_boards;
       ++carried;
       if (f.problem) event.flags |= event_damaged;
     }
@@ -105,7 +103,7 @@ void admission::write(const candidate_event& candidate, time_point now, input_ba
   event.reference_time = candidate.reference_time.value_or(0);
   event.completed_at = to_table(now);
   for (const auto& f : candidate.fragments) {
-    if (f.form == arrived_fragment::carried::no) continue;
+    if (!f.whole) continue;
     fragment_entry& entry = batch.fragments[batch.used_fragments];
     entry = {};
     entry.first_piece = batch.used_pieces;
@@ -113,7 +111,7 @@ void admission::write(const candidate_event& candidate, time_point now, input_ba
     entry.bytes = f.where.bytes;
     entry.first_board = batch.used_boards;
     entry.crate = f.crate;
-    entry.raw = f.form == arrived_fragment::carried::raw ? 1 : 0;
+    entry.raw = f.problem ? 1 : 0;
     std::copy_n(f.where.pieces, f.number_of_pieces(), batch.pieces.begin() + batch.used_pieces);
     batch.used_pieces += f.number_of_pieces();
     if (entry.raw == 0) {

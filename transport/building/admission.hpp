@@ -34,7 +34,6 @@ struct arrived_fragment {
   }
 
   // Filled in by admission.
-  enum class carried : std::uint8_t { no, as_boards, raw } form = carried::no;
   std::uint32_t first_board = 0; ///< in the candidate's list; unused for a plain fragment
   std::uint16_t boards = 0;
   std::uint16_t slots = 0; ///< of the boards of a plain fragment
@@ -78,8 +77,8 @@ public:
   void look_into(candidate_event& event) const;
   /// Judges the event after look_into(), and counts it and its fragments.
   verdict judge(candidate_event& event);
-  /// Writes the judged event into the tables of the batch, which must have room. The pieces of its
-  /// fragments are in the batch.
+  /// Writes the admitted event into the tables of the batch, which must have room: its whole
+  /// fragments, of which the pieces are in the batch; those with a problem as raw bytes.
   static void write(const candidate_event& event, time_point now, input_batch& batch);
 
 private:

@@ -110,7 +110,7 @@ void event_builder::take_unnamed(const spill_resolver::unnamed_chunk& c) {
 }
 
 event_assembly& event_builder::event_of(spill_table& spill, std::uint32_t number) {
-  if (spill.state(number) == spill_table::event_state::open) return events_[spill.handle(number)];
+  if (spill.is_open(number)) return events_[spill.handle(number)];
   return events_.open(spill, number, now_);
 }
 
@@ -127,9 +127,8 @@ void event_builder::on_trailer(const arrived_chunk& c, input_counters& input) {
 
 void event_builder::take_trailer(spill_table& spill, const arrived_chunk& c) {
   counters_.trailers.add();
-  const auto state = spill.state(c.place.event_number);
-  if (state == spill_table::event_state::whole) return; // the event was completed by chunks alone
-  if (state == spill_table::event_state::given_up) return count_late(spill, c.place);
+  if (spill.is_whole(c.place.event_number)) return; // completed by chunks alone
+  if (spill.has_ended(c.place.event_number)) return count_late(spill, c.place);
   events_.add_trailer(event_of(spill, c.place.event_number), c.place.crate, c.header.chunk, now_);
 }
 
@@ -146,7 +145,7 @@ void event_builder::on_end_of_spill(const arrived_chunk& c, input_counters& inpu
 /// Counts a datagram of an ended event. Its fragment counts once: as a duplicate if the event was
 /// whole, as late if the event was given up without it.
 void event_builder::count_late(spill_table& spill, l2::fragment_place place) {
-  const bool whole = spill.state(place.event_number) == spill_table::event_state::whole;
+  const bool whole = spill.is_whole(place.event_number);
   if (!spill.first_late(place.event_number, place.crate)) return;
   (whole ? counters_.fragments_duplicate : counters_.fragments_late).add(place.crate);
   count_as_seen({*spill.number, place.event_number}, place.crate);

@@ -87,10 +87,10 @@ void event_builder::admit(event_assembly& e) {
 }
 
 void event_builder::finish_in_table(const event_assembly& e, bool whole, bool admitted) {
-  spill_table::outcome o{whole, admitted, 0, 0};
+  spill_table::outcome o{whole, admitted, 0};
   for (std::size_t c = 0; c < e.fragments.size(); ++c) {
-    o.seen |= std::uint64_t{e.fragments[c].seen} << c;
-    o.repeated |= std::uint64_t{e.fragments[c].repeated} << c;
+    const auto& f = e.fragments[c];
+    o.counted |= std::uint64_t{whole ? f.repeated : f.seen} << c;
   }
   e.spill->finish(e.number, o);
 }
@@ -109,7 +109,7 @@ bool event_builder::store(const event_assembly& e) {
   ++batch.reserved;
   counters_.parked_bytes.add(bytes);
   for (auto& f : candidate_.fragments) {
-    if (f.form == arrived_fragment::carried::no) continue;
+    if (!f.whole) continue;
     std::memcpy(batch.batch->bytes.data() + at, f.where.memory, f.where.bytes);
     candidate_.own_piece(f.crate) = at;
     at += static_cast<piece_offset>(landing_area::region_bytes(f.where.bytes));

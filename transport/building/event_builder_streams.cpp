@@ -127,7 +127,7 @@ event_builder::stream_result event_builder::take_record(stream_landing& stream) 
   spill_table* spill = spills_.recorded(record.key.spill, now_);
   if (is_repeat(record, spill)) return take_repeat(record);
   if (!move_into_batch(stream)) return {stream_outcome::wait};
-  if (spill != nullptr && spill->state(record.key.number) == spill_table::event_state::open)
+  if (spill != nullptr && spill->is_open(record.key.number))
     give_way_to_record(*spill, record.key.number);
   admit_record(stream, spill);
   return counted();
@@ -174,7 +174,8 @@ void event_builder::admit_record(stream_landing& stream, spill_table* spill) {
   const auto verdict = admission_.judge(candidate);
   candidate.flags |= event_kept_by_sender;
   if (spill != nullptr) {
-    spill->finish(candidate.key.number, {verdict.complete, verdict.admit, seen, 0});
+    spill->finish(candidate.key.number,
+                  {verdict.complete, verdict.admit, verdict.complete ? 0 : seen});
   } else {
     counters_.older_admitted.add(verdict.admit ? 1 : 0);
     counters_.older_incomplete.add(verdict.complete ? 0 : 1);

@@ -8,8 +8,6 @@
 namespace l3 {
 namespace {
 
-using event_state = spill_table::event_state;
-
 /// A number that distinguishes datagrams that name a spill.
 std::uint64_t statement_of(const l2::datagram_header& h, bool is_trailer) {
   constexpr std::uint64_t trailer_bit = std::uint64_t{1} << 63;
@@ -61,7 +59,7 @@ spill_table* spill_resolver::resolve_end(const l2::datagram_header& h, time_poin
 /// spill may be strays, so they attract no chunk that may belong to another spill.
 bool spill_resolver::is_wanted(const spill_table& spill, const arrived_chunk& c) const {
   const std::uint32_t number = c.place.event_number;
-  if (spill.state(number) != event_state::open) return false;
+  if (!spill.is_open(number)) return false;
   const auto& f = events_[spill.handle(number)].fragments[c.place.crate];
   const bool is_lacking = (f.have >> c.header.chunk & 1) == 0 || f.early;
   return is_lacking && (spill.proven || f.have != 0);

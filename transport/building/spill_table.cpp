@@ -30,7 +30,7 @@ void spill_table::begin(std::uint32_t spill, std::uint64_t nth, time_point now) 
 
 void spill_table::clear() {
   assert(open_ == 0);
-  std::fill_n(events_.begin(), highest_ + 1, untouched);
+  std::fill_n(events_.begin(), highest_ + 1, 0);
   std::fill_n(counted_.begin(), highest_ + 1, 0);
   std::fill(ends_.begin(), ends_.end(), crate_end{});
   number.reset();
@@ -61,25 +61,27 @@ void spill_table::note_begun(std::uint32_t event_number) {
 }
 
 void spill_table::finish(std::uint32_t event_number, const outcome& o) {
+  using enum event_state;
   const auto before = state(event_number);
   if (before == event_state::open) --open_;
-  if (before == event_state::untouched) note_begun(event_number);
-  std::uint32_t& event = events_[event_number];
-  count(event, ~std::uint64_t{0}); // removes it from the sums, if it was in them
-  event = o.whole ? (o.admitted ? whole : repeat) : (o.admitted ? forwarded : given_up);
-  count(event, 1);
-  counted_[event_number] = o.whole ? o.repeated : o.seen;
+  if (before == untouched) note_begun(event_number);
+  count(before, ~std::uint64_t{0}); // removes it from the sums, if it was in them
+  const auto after = o.whole ? (o.admitted ? whole : repeat) : (o.admitted ? forwarded : given_up);
+  count(after, 1);
+  events_[event_number] = static_cast<std::uint32_t>(after);
+  counted_[event_number] = o.counted;
   unreported_ = true;
 }
 
-void spill_table::count(std::uint32_t state, std::uint64_t events) {
+void spill_table::count(event_state state, std::uint64_t events) {
+  using enum event_state;
   if (state == whole || state == forwarded) admitted_ += events;
   if (state == given_up || state == forwarded) incomplete_ += events;
 }
 
 void spill_table::forget(std::uint32_t event_number) {
-  assert(state(event_number) == event_state::open);
-  events_[event_number] = untouched;
+  assert(is_open(event_number));
+  events_[event_number] = 0;
   --open_;
   --begun_;
 }

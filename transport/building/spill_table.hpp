@@ -3,6 +3,7 @@
 // is allocated once, and a table is reused for a later spill.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <optional>
@@ -55,33 +56,32 @@ public:
   time_point last_activity{};
   std::uint32_t streams = 0; ///< connections that have begun but not ended this spill
 
-  // An event is untouched, open (with a handle of the builder), or finished.
-  enum class event_state : std::uint8_t { untouched, open, whole, given_up };
+  /// `repeat`: whole, and admitted when the spill came before. `forwarded`: given up, and admitted
+  /// incomplete.
+  enum class event_state : std::uint32_t { untouched, whole, repeat, given_up, forwarded, open };
   [[nodiscard]] event_state state(std::uint32_t event_number) const {
-    switch (events_[event_number]) {
-    case untouched: return event_state::untouched;
-    case whole:
-    case repeat: return event_state::whole;
-    case given_up:
-    case forwarded: return event_state::given_up;
-    default: return event_state::open;
-    }
+    return static_cast<event_state>(std::min(events_[event_number], first_handle));
+  }
+  [[nodiscard]] bool is_open(std::uint32_t event_number) const {
+    return state(event_number) == event_state::open;
+  }
+  [[nodiscard]] bool is_whole(std::uint32_t event_number) const {
+    return state(event_number) == event_state::whole || state(event_number) == event_state::repeat;
   }
   [[nodiscard]] bool has_ended(std::uint32_t event_number) const {
-    const auto s = state(event_number);
-    return s == event_state::whole || s == event_state::given_up;
+    return state(event_number) != event_state::untouched && !is_open(event_number);
   }
   /// The handle of an open event.
   [[nodiscard]] std::uint32_t handle(std::uint32_t event_number) const {
-    assert(state(event_number) == event_state::open);
+    assert(is_open(event_number));
     return events_[event_number] - first_handle;
   }
   void open(std::uint32_t event_number, std::uint32_t handle);
   struct outcome {
     bool whole = false;
     bool admitted = false;
-    std::uint64_t seen = 0;     ///< fragments, one bit per crate
-    std::uint64_t repeated = 0; ///< fragments that came twice, one bit per crate
+    /// One bit for each crate whose fragment came twice, or came at all if the event is not whole.
+    std::uint64_t counted = 0;
   };
   /// Adds the event to the sums; a finished event is first removed from them.
   void finish(std::uint32_t event_number, const outcome& o);
@@ -116,12 +116,7 @@ public:
   [[nodiscard]] std::optional<spill_summary> take_summary();
 
 private:
-  static constexpr std::uint32_t untouched = 0;
-  static constexpr std::uint32_t whole = 1;
-  static constexpr std::uint32_t given_up = 2;
-  static constexpr std::uint32_t forwarded = 3; // given up, and admitted incomplete
-  static constexpr std::uint32_t repeat = 4;    // whole, and admitted when the spill came before
-  static constexpr std::uint32_t first_handle = 5;
+  static constexpr auto first_handle = static_cast<std::uint32_t>(event_state::open);
 
   struct crate_end {
     std::uint64_t have = 0; // parts
@@ -131,7 +126,7 @@ private:
   };
 
   void note_begun(std::uint32_t event_number);
-  void count(std::uint32_t state, std::uint64_t events);
+  void count(event_state state, std::uint64_t events);
   /// Events of a first spill before the first one that came: the run began within the spill.
   [[nodiscard]] std::uint64_t before_the_run() const {
     return is_first && lowest_ != 0 ? lowest_ - 1 : 0;

@@ -23,7 +23,7 @@ constexpr auto longest_stall = std::chrono::seconds(10);
 constexpr std::size_t tables = 6;
 
 bool is_open(const spill_table* t, std::uint32_t event_number) {
-  return t != nullptr && t->state(event_number) == spill_table::event_state::open;
+  return t != nullptr && t->is_open(event_number);
 }
 
 bool is(const spill_table* t, std::uint32_t spill) { return t != nullptr && t->number == spill; }
@@ -31,11 +31,8 @@ bool is(const spill_table* t, std::uint32_t spill) { return t != nullptr && t->n
 } // namespace
 
 spill_tracker::spill_tracker(const building_settings& settings) : settings_(settings) {
-  for (std::size_t t = 0; t < tables; ++t) {
-    tables_.push_back(
-        std::make_unique<spill_table>(settings.max_events_per_spill, settings.crates.size()));
-    free_.push_back(tables_.back().get());
-  }
+  for (std::size_t t = 0; t < tables; ++t)
+    free_.push_back(&tables_.emplace_back(settings.max_events_per_spill, settings.crates.size()));
   over_.reserve(tables);
 }
 

@@ -18,7 +18,7 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -123,7 +123,7 @@ private:
   void forget_events(std::uint32_t upto);
 
   const building_settings& settings_;
-  std::vector<std::unique_ptr<spill_table>> tables_;
+  std::deque<spill_table> tables_;
   std::vector<spill_table*> free_;
   std::vector<spill_table*> over_;
   spill_table* previous_ = nullptr;
