@@ -16,7 +16,7 @@ namespace l3::bench {
                                                           std::span<const std::byte> output) {
   std::vector<std::byte> all;
   for (const event_result& r : results) {
-    if (!r.kept || r.offset > output.size() || r.bytes > output.size() - r.offset) continue;
+    if (r.kept == 0 || r.offset > output.size() || r.bytes > output.size() - r.offset) continue;
     const auto packed = output.subspan(r.offset, r.bytes);
     all.insert(all.end(), packed.begin(), packed.end());
   }

@@ -147,7 +147,7 @@ std::uint64_t expected_bytes(const select_batch& events, const daemon_settings& 
   if (!reference->wait(f)) throw command_error(f.error);
   std::uint64_t bytes = 0;
   for (const event_result& r : f.results)
-    if (r.kept) bytes += r.bytes;
+    if (r.kept != 0) bytes += r.bytes;
   return bytes;
 }
 

@@ -38,7 +38,7 @@ void store_results(const frame& f, batch_file& to) {
     s.flags = r.flags;
     s.boards_damaged = r.boards_damaged;
     s.boards_opaque = r.boards_opaque;
-    s.kept = r.kept ? 1 : 0;
+    s.kept = r.kept;
     to.results.push_back(s);
   }
 }

@@ -196,7 +196,7 @@ void pipeline::append(const frame& f, std::size_t event) {
   outcomes_.boards_damaged.add(result.boards_damaged);
   outcomes_.boards_opaque.add(result.boards_opaque);
   if (!f.summaries.empty()) lines_.add(f.summaries[event]);
-  if (!result.kept) {
+  if (result.kept == 0) {
     outcomes_.events_rejected.add();
     return;
   }

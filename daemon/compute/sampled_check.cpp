@@ -71,7 +71,7 @@ std::size_t sampled_check::memory() const {
 std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
   const event_result& r = f.results[event];
   std::string wrong;
-  if (r.kept)
+  if (r.kept != 0)
     wrong = wrong_with_packed(f, event);
   else if (f.summaries.empty())
     wrong = about(f.input.events[event], "is missing, but no selection rejects events");
@@ -118,12 +118,12 @@ std::string sampled_check::wrong_with_decision(const frame& f, std::size_t event
   const event_result& expected = one.results.front();
   const event_result& found = f.results[event];
   if (found.kept != expected.kept)
-    return about(e, found.kept ? "was kept, but the CPU rejects it"
-                               : "was rejected, but the CPU keeps it");
+    return about(e, found.kept != 0 ? "was kept, but the CPU rejects it"
+                                    : "was rejected, but the CPU keeps it");
   if (f.summaries[event] != one.summaries.front())
     return about(e, "its summary differs from the CPU's");
-  if (found.kept && !std::ranges::equal(f.output.subspan(found.offset, found.bytes),
-                                        one.output.subspan(expected.offset, expected.bytes)))
+  if (found.kept != 0 && !std::ranges::equal(f.output.subspan(found.offset, found.bytes),
+                                             one.output.subspan(expected.offset, expected.bytes)))
     return about(e, "its packed bytes differ from the CPU's");
   return {};
 }

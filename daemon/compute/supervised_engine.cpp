@@ -220,7 +220,7 @@ std::string supervised_engine::wrong_with(const frame& f, bool all_events) {
   std::string first;
   for (std::size_t e = 0; e < f.results.size(); ++e) {
     const event_result& r = f.results[e];
-    const bool has_place = !r.kept || lies_within(r, f.output);
+    const bool has_place = r.kept == 0 || lies_within(r, f.output);
     if (has_place && !all_events && !check_.chosen(f.input.events[e])) continue;
     counters_.events_verified.add();
     std::string wrong = check_.wrong_with(f, e);

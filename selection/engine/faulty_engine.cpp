@@ -75,9 +75,9 @@ frame_outcome faulty_engine::wait_for(frame& f, std::chrono::nanoseconds limit) 
 }
 
 bool faulty_engine::reject_an_event(frame& f) {
-  const auto kept = std::ranges::find(f.results, true, &event_result::kept);
+  const auto kept = std::ranges::find(f.results, 1, &event_result::kept);
   if (kept == f.results.end()) return false;
-  const_cast<event_result&>(*kept).kept = false;
+  const_cast<event_result&>(*kept).kept = 0;
   return true;
 }
 
@@ -87,7 +87,7 @@ bool faulty_engine::reject_an_event(frame& f) {
 bool faulty_engine::flip_a_bit(frame& f, std::uint64_t number) {
   std::vector<std::size_t> candidates;
   for (std::size_t e = 0; e < f.results.size(); ++e) {
-    if (f.results[e].kept && f.results[e].bytes != 0) candidates.push_back(e);
+    if (f.results[e].kept != 0 && f.results[e].bytes != 0) candidates.push_back(e);
   }
   if (candidates.empty()) return false;
   const std::size_t event = candidates[candidates.size() / 2];

@@ -30,7 +30,7 @@ struct pack_events {
                          const frame_columns& columns, const output_view& out) {
     const event_entry event = in.events[e];
     const event_result result = columns.events.results[e];
-    if (!result.kept) return;
+    if (result.kept == 0) return;
     std::byte* const to = out.bytes + result.offset;
     const std::uint32_t summary_bytes = columns.selected.summary_bytes(e);
     const std::uint32_t payload_bytes = columns.selected.payload_bytes();

@@ -46,15 +46,16 @@ struct place_boards {
         if (in.fragments[f].raw != 0 || fragments.damaged[f] != 0) result.flags |= event_damaged;
         if (fragments.opaque[f] != 0) result.flags |= event_opaque;
       }
-      result.kept = out.events.accepted[b.index()] != 0;
-      result.bytes = result.kept ? static_cast<std::uint32_t>(round_up(at, packed_alignment)) : 0;
+      result.kept = out.events.accepted[b.index()];
+      result.bytes =
+          result.kept != 0 ? static_cast<std::uint32_t>(round_up(at, packed_alignment)) : 0;
       result.original_bytes = static_cast<std::uint32_t>(original);
       out.events.results[b.index()] = result;
     });
     b.sync();
     for_each(b, event.fragments, [&](std::uint32_t k) {
       const std::uint32_t f = event.first_fragment + k;
-      const bool kept = out.events.results[b.index()].kept;
+      const bool kept = out.events.results[b.index()].kept != 0;
       std::uint32_t at = fragments.at[f];
       for (std::uint32_t j = 0; j < in.fragments[f].boards; ++j) {
         const std::uint32_t board = in.fragments[f].first_board + j;

@@ -111,7 +111,7 @@ void decide_batch(engine& compute, frame& one, const std::function<void(decided_
     f({one.input.events[e],
        r,
        one.summaries[e],
-       r.kept ? one.output.subspan(r.offset, r.bytes) : std::span<const std::byte>(),
+       r.kept != 0 ? one.output.subspan(r.offset, r.bytes) : std::span<const std::byte>(),
        bytes_of(one.input, one.input.events[e]),
        {}});
   }

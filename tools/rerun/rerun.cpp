@@ -114,8 +114,9 @@ outcome compute(const batch_file& b, const compute_settings& where, codec_id cod
   if (!made->wait(f)) throw command_error(std::string(made->name()) + " failed: " + f.error);
   outcome o{std::string(made->name()), {}};
   for (const event_result& r : f.results) {
-    const auto packed = f.output.subspan(r.kept ? r.offset : 0, r.kept ? r.bytes : 0);
-    o.events.push_back({r.kept, false, {packed.begin(), packed.end()}});
+    const bool kept = r.kept != 0;
+    const auto packed = f.output.subspan(kept ? r.offset : 0, kept ? r.bytes : 0);
+    o.events.push_back({kept, false, {packed.begin(), packed.end()}});
   }
   return o;
 }

@@ -57,7 +57,7 @@ public:
       r.offset = std::uint64_t{e} * bytes_;
       r.bytes = bytes_;
       r.original_bytes = 3 * bytes_;
-      r.kept = keeps(f.input.events[e]);
+      r.kept = keeps(f.input.events[e]) ? 1 : 0;
       own.decided[e] = r;
       std::memcpy(own.packed.data() + r.offset, &f.input.events[e].number, sizeof(std::uint32_t));
     }

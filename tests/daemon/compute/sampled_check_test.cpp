@@ -141,7 +141,7 @@ TEST_F(without_waveforms, events_are_right_whether_kept_or_rejected) {
   std::array<int, 2> seen{};
   see_all(selecting_.loaded().tables, [&](sampled_check& check, frame& f, std::size_t e) {
     EXPECT_EQ(check.wrong_with(f, e), "");
-    ++seen[f.results[e].kept ? 1 : 0];
+    ++seen[f.results[e].kept != 0 ? 1 : 0];
   });
   EXPECT_GT(seen[0], 0);
   EXPECT_GT(seen[1], 0);

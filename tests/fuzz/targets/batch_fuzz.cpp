@@ -156,7 +156,7 @@ public:
     std::uint64_t end = 0;
     for (std::size_t e = 0; e < once.results.size(); ++e) {
       const event_result& r = once.results[e];
-      require(r.kept && r.offset >= end, "every event has its room");
+      require(r.kept != 0 && r.offset >= end, "every event has its room");
       end = r.offset + r.bytes;
       require(std::ranges::equal(packed(once, e), packed(again, e)),
               "both ways give the same bytes");

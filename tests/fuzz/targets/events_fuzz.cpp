@@ -108,7 +108,8 @@ private:
   }
 
   static void compare(const frame& f, event_key key, const std::array<bytes, 3>& sent) {
-    require(f.results.size() == 1 && f.results[0].kept && f.results[0].bytes <= f.output.size(),
+    require(f.results.size() == 1 && f.results[0].kept != 0 &&
+                f.results[0].bytes <= f.output.size(),
             "the event is packed");
     const auto packed = packed_event_view::parse(f.output.first(f.results[0].bytes));
     require(packed.has_value(), "what was packed is an event");
