@@ -11,7 +11,6 @@
 #include <span>
 
 #include "gpu/columns/soa.hpp"
-#include "gpu/executors/block.hpp"
 #include "gpu/memory/buffer.hpp"
 
 namespace l3 {
@@ -57,26 +56,6 @@ private:
 template <class Layout>
 using host_columns = collection<Layout, host_memory>;
 
-/// The kernel that copies within a device: each item copies one word.
-struct copy_words {
-  static constexpr std::uint32_t width = 256;
-  static constexpr std::uint32_t words_per_block = 4 * width;
-  struct alignas(16) word {
-    std::uint64_t halves[2];
-  };
-  static_assert(region::alignment % sizeof(word) == 0);
-
-  struct shared {};
-
-  template <block B>
-  L3_FN void operator()(const B& b, shared&, column<const word> from, column<word> to) const {
-    const std::uint32_t first = b.index() * words_per_block;
-    const std::uint32_t left = to.size() - first;
-    for_each(b, left < words_per_block ? left : words_per_block,
-             [&](std::uint32_t k) { to[first + k] = from[first + k]; });
-  }
-};
-
 /// A device queue does not copy from host to host, because such a copy would not wait for earlier
 /// work. Finish the queue, then copy rows.
 template <class Queue, class To, class From>
@@ -97,11 +76,7 @@ void copy(Queue& queue, collection<Layout, To>& to, const collection<Layout, Fro
   } else if constexpr (host_reads<To>) {
     queue.copy_out(out.data(), in.data(), in.size());
   } else {
-    using word = copy_words::word;
-    const auto words = static_cast<std::uint32_t>(in.size() / sizeof(word));
-    queue.run(copy_words{}, (words + copy_words::words_per_block - 1) / copy_words::words_per_block,
-              column<const word>(reinterpret_cast<const word*>(in.data()), words),
-              column<word>(reinterpret_cast<word*>(out.data()), words));
+    queue.copy_within(out.data(), in.data(), in.size());
   }
 }
 

@@ -139,9 +139,6 @@ public:
     region all(borrowed);
     return take(all, n);
   }
-  [[nodiscard]] static const_view const_over(std::span<const std::byte> memory, std::uint32_t n) {
-    return over(std::span(const_cast<std::byte*>(memory.data()), memory.size()), n);
-  }
 
 private:
   /// The T of every column<T>, in the order of their declaration.

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/columns/collection.hpp"
+#include "gpu/executors/block.hpp"
 #include "tests/gpu/columns/columns_layouts.hpp"
 #include "tests/gpu/executors/on_executor.hpp"
 

@@ -202,8 +202,6 @@ TEST(columns, over_a_buffer_that_does_not_fit) {
   EXPECT_EQ(probes::over(all.first(needed), 5).size(), 5U);
   EXPECT_THROW(static_cast<void>(probes::over(all.first(needed - 1), 5)), std::out_of_range);
   EXPECT_THROW(static_cast<void>(probes::over(all.subspan(64), 5)), std::invalid_argument);
-  probes::over(all, 5)[4].medium = 3;
-  EXPECT_EQ(probes::const_over(all, 5)[4].medium, 3);
 }
 
 template <template <class> class column>
@@ -297,20 +295,6 @@ using host_places =
     testing::Types<on_host<on_serial<1>>, on_host<on_serial<7>>, on_host<on_shuffled<64>>,
                    on_host<on_threaded<4>>, on_host<on_pool<3>>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(host, columns_on, host_places);
-
-TEST(columns, are_copied_within_a_device_by_a_kernel) {
-  using word = copy_words::word;
-  for (const std::uint32_t n : {0U, 1U, 1023U, 1024U, 1025U, 5000U}) {
-    std::vector<word> from(n);
-    for (std::uint32_t i = 0; i < n; ++i) from[i] = {{i + 1U, ~std::uint64_t{i}}};
-    std::vector<word> to(n + 1);
-    shuffled_queue(64, 2).run(copy_words{},
-                              (n + copy_words::words_per_block - 1) / copy_words::words_per_block,
-                              column<const word>(from.data(), n), column<word>(to.data(), n));
-    EXPECT_TRUE(n == 0 || std::memcmp(from.data(), to.data(), n * sizeof(word)) == 0);
-    EXPECT_EQ(to[n].halves[0], 0U);
-  }
-}
 
 } // namespace
 } // namespace l3::test
