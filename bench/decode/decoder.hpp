@@ -351,3 +351,7 @@ void run_decoder(Queue& queue, const batch_view& in, column<const std::uint32_t>
 }
 
 } // namespace l3
+
+#if defined(__CUDACC__)
+#include "bench/decode/swap_in.cuh" // included here so that no device source can leave it out
+#endif

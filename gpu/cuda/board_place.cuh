@@ -62,8 +62,9 @@ private:
     } else if (found_.lies_in(found_packet::two)) {
       const auto at = static_cast<std::int32_t>(word * (header + first));
       const std::int32_t left = static_cast<std::int32_t>(found_.first_bytes) - at; // or negative
-      const std::byte* const one = in_.input + found_.first + at;
-      const std::byte* const other = second() + at;
+      const std::byte* one = in_.input + found_.first + at;
+      const std::byte* other = second() + at;
+      asm("" : "+l"(one), "+l"(other)); // or the compiler selects offsets and adds to each of them
 #pragma unroll
       for (std::uint32_t k = 0; k < n; ++k) {
         const auto further = static_cast<std::int32_t>(word * stride * row(k));

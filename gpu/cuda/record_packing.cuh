@@ -34,6 +34,11 @@ struct record_half {
     which = (is_slow ? record : record / 4) % 2;
     partner = is_slow ? 2 : 8;
   }
+
+  /// The length of the record's head, if the thread packs it.
+  [[nodiscard]] __device__ std::uint32_t head_bytes() const {
+    return half == 0 ? koto::record_head_bytes : 0;
+  }
 };
 
 /// The samples that a thread packs, two per word. Of each quad the thread has loaded one pair
@@ -96,24 +101,8 @@ private:
 struct packed_record {
   std::uint32_t bits;    ///< N
   std::uint32_t minimum; ///< without its tag
-  std::uint32_t place;   ///< offset of the record in its board's records
 
-  /// Computes the place from the N of all other threads; N and minimum are known.
-  __device__ void find_place(const record_half& mine) {
-    place =
-        koto::record_head_bytes * mine.record + koto::octets * (sum_of_every_second(bits) - bits);
-  }
-  /// Likewise, among the records of a board in the mask `kept`, whose bit r is record r.
-  __device__ void find_place(const record_half& mine, std::uint32_t kept) {
-    const std::uint32_t own = (kept >> mine.record & 1) != 0 ? bits : 0;
-    const auto before = static_cast<std::uint32_t>(__popc(kept & ((1U << mine.record) - 1)));
-    place = koto::record_head_bytes * before + koto::octets * (sum_of_every_second(own) - own);
-  }
-  /// The start of the thread's four octets in the board's records.
-  [[nodiscard]] __device__ std::uint32_t octets_begin(const record_half& mine) const {
-    return place + koto::record_head_bytes + mine.half * half_bytes();
-  }
-  /// The length of these octets.
+  /// The length of the thread's four octets.
   [[nodiscard]] __device__ std::uint32_t half_bytes() const { return koto::octets / 2 * bits; }
   /// The first three bytes of the record.
   [[nodiscard]] __device__ std::uint32_t head() const { return bits | minimum << 8; }
@@ -347,11 +336,12 @@ struct place_in_image {
   std::uint32_t end;    ///< of all records, in bytes
   std::uint32_t octets; ///< start of the thread's octets, in bits of shared memory
 
+  /// `is_kept`: the thread's record is among those that are packed.
   __device__ place_in_image(const packed_record& record, const record_half& mine, bool is_kept,
                             const board_image& image) {
-    const std::uint32_t first = record.octets_begin(mine);
-    end = of_thread(is_kept ? first + record.half_bytes() : record.place, threads - 1);
-    octets = 8 * (image.address() + first);
+    const std::uint32_t until = sum_until(is_kept ? mine.head_bytes() + record.half_bytes() : 0);
+    end = of_thread(until, threads - 1);
+    octets = 8 * (image.address() + until - record.half_bytes());
   }
 };
 
@@ -366,7 +356,7 @@ __device__ inline void put_quiet_records(const packed_samples& samples, const pa
   const std::uint64_t last = maker.octet(samples, 3);
   const std::uint32_t end = begin + 4 * maker.bits();
   const auto tail = static_cast<std::uint32_t>(last >> (maker.bits() - end % bit_run::word_bits));
-  const std::uint32_t head_bits = mine.half == 0 ? 8 * koto::record_head_bytes : 0;
+  const std::uint32_t head_bits = 8 * mine.head_bytes();
   bit_run run(begin - head_bits, of_thread_before(tail));
   run.append(mine.half == 0 ? record.head() : 0, head_bits);
 #pragma unroll
@@ -381,7 +371,7 @@ __device__ inline void put_quiet_records(const packed_samples& samples, const pa
 __device__ inline void put_records(const packed_samples& samples, const packed_record& record,
                                    const record_half& mine, bool is_kept, const board_image& image,
                                    const place_in_image& place) {
-  const std::uint32_t head_bits = mine.half == 0 ? 8 * koto::record_head_bytes : 0;
+  const std::uint32_t head_bits = 8 * mine.head_bytes();
   bit_run run(place.octets - head_bits, 0);
   if (is_kept) {
     run.append(mine.half == 0 ? record.head() : 0, head_bits);

@@ -64,8 +64,9 @@ __device__ inline void add_of_thread_before(std::uint32_t& value) {
                : "n"(distance));
 }
 
-/// The sum over this thread and every second thread before it.
-[[nodiscard]] __device__ inline std::uint32_t sum_of_every_second(std::uint32_t value) {
+/// The sum over this thread and all before it.
+[[nodiscard]] __device__ inline std::uint32_t sum_until(std::uint32_t value) {
+  add_of_thread_before<1>(value);
   add_of_thread_before<2>(value);
   add_of_thread_before<4>(value);
   add_of_thread_before<8>(value);

@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "gpu/decode/packet.hpp"
-#include "transport/format/block.hpp"
 
 namespace l3 {
 
@@ -23,7 +22,7 @@ struct alignas(32) found_packet {
 
   std::uint32_t first = 0;       ///< of the packet's first byte, in the batch's input
   std::uint32_t second = 0;      ///< of the second run, likewise
-  std::uint32_t first_bytes = 0; ///< of the first run
+  std::uint32_t first_bytes = 0; ///< of the first run, or of a packet that cannot be decoded
   std::uint32_t form = none;     ///< runs, plus the kind of the board
   std::uint32_t event = 0;       ///< index in the frame
   std::uint32_t source = 0;      ///< slot, plus the crate
@@ -43,6 +42,7 @@ struct alignas(32) found_packet {
     p.form = kinds * static_cast<std::uint32_t>(board.kind);
     p.event = board.event;
     p.source = slots * fragment.crate + board.slot;
+    p.first_bytes = packet_bytes(board, fragment);
     if (board.opaque != 0 || !is_full_packet(board, fragment)) return p;
     const std::uint32_t piece = board.offset / fragment.piece_bytes;
     const std::uint32_t offset = board.offset - piece * fragment.piece_bytes;
@@ -57,49 +57,24 @@ struct alignas(32) found_packet {
       found = two;
       p.second = at[1];
     }
-    if (p.compare_outer_words(in, board, fragment, found)) p.form += found;
+    const auto word = [&](int n) -> std::uint32_t {
+      constexpr std::size_t size = sizeof(std::uint16_t);
+      const auto w = static_cast<std::uint32_t>(size * static_cast<std::size_t>(n));
+      const std::byte* from = in.input + p.first + w;
+      if (w >= p.first_bytes) from += std::int64_t{p.second} - p.first_bytes - p.first;
+      if (found == any) from = byte_of(in.input, in.pieces.data(), fragment, board.offset + w);
+      return load_big<std::uint16_t>(aligned<size>(from));
+    };
+    p.trigger = word(0) & l2::payload_mask;
+    p.outer = form_of_outer_words(in.events[board.event], board.slot, word);
+    if (p.outer == board_raw)
+      p.first_bytes = l2::board_bytes;
+    else
+      p.form += found;
     return p;
   }
 
 private:
-  /// Finds `outer` and `trigger`. Returns false if a tag is wrong, so that the packet cannot be
-  /// decoded.
-  L3_FN bool compare_outer_words(const batch_view& in, const board_entry& board,
-                                 const fragment_entry& fragment, runs found) {
-    constexpr std::uint32_t word = sizeof(std::uint32_t);
-    constexpr std::uint32_t both = 0x00010001;
-    constexpr std::uint32_t last = (l2::board_bytes - 2 * l2::footer_words) / word;
-    const auto half = [&](std::uint32_t at) -> std::uint32_t {
-      return load<std::uint16_t>(byte_of(in.input, in.pieces.data(), fragment, board.offset + at));
-    };
-    const auto load_word = [&](std::uint32_t n) { // two samples in the machine's byte order
-      std::uint32_t big = 0;
-      if (found == any) {
-        big = half(word * n) | half(word * n + word / 2) << 16;
-      } else {
-        const std::byte* const run =
-            in.input + (word * n < first_bytes ? first : std::int64_t{second} - first_bytes);
-        big = load<std::uint32_t>(aligned<word>(run + word * n));
-      }
-      return (big & 0xff * both) << 8 | (big >> 8 & 0xff * both);
-    };
-    const event_entry& of = in.events[board.event];
-    const auto expected = [&](int n) -> std::uint32_t {
-      return l2::expected_header_word(n, of.spill, of.number, board.slot, of.reference_time);
-    };
-    const std::uint32_t start = load_word(0);
-    std::uint32_t header = start ^ (l2::header_tag * both);
-    for (int n = 1; n < l2::header_words / 2; ++n)
-      header |= load_word(n) ^ (expected(2 * n) | expected(2 * n + 1) << 16);
-    std::uint32_t footer = 0;
-    for (std::uint32_t n = 0; n < l2::footer_words / 2; ++n)
-      footer |= load_word(last + n) ^ (l2::footer_tag * both);
-    trigger = start & l2::payload_mask;
-    if (header != 0) outer |= board_header_stored;
-    if (footer != 0) outer |= board_footer_stored;
-    return ((header & l2::wide_tag_mask * both) | (footer & l2::footer_tag_mask * both)) == 0;
-  }
-
   static constexpr std::uint32_t kinds = 4;   ///< factor of the kind in `form`
   static constexpr std::uint32_t slots = 256; ///< factor of the crate in `source`
 };

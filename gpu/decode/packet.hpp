@@ -14,6 +14,7 @@
 #include "gpu/executors/block.hpp"
 #include "gpu/memory/column.hpp"
 #include "transport/format/batch.hpp"
+#include "transport/format/block.hpp"
 #include "transport/format/l2.hpp"
 
 namespace l3 {
@@ -89,6 +90,25 @@ L3_FN void copy_out(const B& b, const std::byte* made, std::byte* to, std::uint3
          (board.offset | fragment.piece_bytes) % sizeof(std::uint16_t) == 0;
 }
 
+/// How header and footer of a packet differ from those that are expected: board_form bits, or
+/// board_raw if a tag is wrong. `word(n)`: word n of the packet, in the machine's byte order.
+template <class Word>
+[[nodiscard]] L3_FN std::uint32_t form_of_outer_words(const event_entry& event, std::uint32_t slot,
+                                                      Word&& word) {
+  std::uint32_t header = 0;
+  for (int n = 0; n < l2::header_words; ++n)
+    header |= word(n) ^
+              l2::expected_header_word(n, event.spill, event.number, slot, event.reference_time);
+  std::uint32_t footer = 0;
+  for (int n = l2::board_words - l2::footer_words; n < l2::board_words; ++n)
+    footer |= word(n) ^ l2::footer_tag;
+  if (((header & l2::wide_tag_mask) | (footer & l2::footer_tag_mask)) != 0) return board_raw;
+  std::uint32_t form = 0;
+  if (header != 0) form |= board_header_stored;
+  if (footer != 0) form |= board_footer_stored;
+  return form;
+}
+
 inline constexpr std::uint32_t packet_lanes = l2::waveforms_per_board;
 inline constexpr std::uint32_t packet_rows = l2::waveform_samples;
 
@@ -142,7 +162,3 @@ private:
 };
 
 } // namespace l3
-
-#if defined(__CUDACC__)
-#include "gpu/decode/packet.cuh" // included here so that no device source can leave it out
-#endif

@@ -46,7 +46,7 @@ public:
     const found_packet packet = load_here(&frame.packing.packets[i]);
     warp_findings f;
     if (!packet.has_samples()) {
-      warp::write_raw(frame.batch, i, frame.packing);
+      warp::write_raw(i, packet.kind(), packet.first_bytes, frame.packing);
       return leave_unread(i, pulse_rows, signals);
     }
     const board_place place(frame.batch, packet, i);

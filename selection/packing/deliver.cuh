@@ -56,10 +56,10 @@ __device__ inline void copy(const std::byte* from, std::byte* to, std::uint32_t 
   head = head < n ? head : n;
   const std::uint32_t chunks = (n - head) / chunk;
   const std::uint32_t tail = (n - head) % chunk;
-  const std::uint32_t t = thread(); // the first half of the threads has the head
-  const std::uint32_t edge = t < threads / 2 ? t : n - threads + t;
-  if (t < head || t >= threads - tail) to[edge] = from[edge];
-  if (chunks == 0) return;
+  const bool is_first_half = thread() < threads / 2; // the others have the tail
+  const std::uint32_t edge = thread() + (is_first_half ? 0 : n - threads);
+  const std::uint32_t from_end = is_first_half ? thread() : threads - 1 - thread();
+  if (from_end < (is_first_half ? head : tail)) to[edge] = from[edge];
   from += head;
   to += head;
   const std::uint32_t beside = place(from) % chunk;
@@ -121,19 +121,21 @@ private:
 
   __device__ static void copy_boards(const fragment_entry& fragment, const batch_view& in,
                                      const frame_columns& columns, std::byte* to) {
-    std::uint32_t pieces = 0; // of as many boards as there are threads
+    static_assert(l2::max_boards <= warp::threads);
+    const std::uint32_t i = fragment.first_board;
+    const std::uint32_t t = warp::thread();
+    const std::uint32_t pieces = t < fragment.boards ? piece_of(i + t, columns) : 0;
+    const std::byte* slot = columns.slot(i);
 #pragma unroll 1
     for (std::uint32_t j = 0; j < fragment.boards; ++j) {
-      const std::uint32_t t = warp::thread();
-      const std::uint32_t i = fragment.first_board + j;
-      if (j % warp::threads == 0 && j + t < fragment.boards) pieces = piece_of(i + t, columns);
-      const std::uint32_t piece = warp::of_thread(pieces, j % warp::threads);
+      const std::uint32_t piece = warp::of_thread(pieces, j);
       std::uint32_t bytes = piece & 0xffff;
       if (piece == 0)
-        bytes = deliver_events::copy_board(warp::block(), i, in, columns, to);
+        bytes = deliver_events::copy_board(warp::block(), i + j, in, columns, to);
       else
-        warp::copy(columns.slot(i) + (piece >> 16), to, bytes);
+        warp::copy(slot + (piece >> 16), to, bytes);
       to += bytes;
+      slot += board_slot_bytes;
     }
   }
 };

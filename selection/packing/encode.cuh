@@ -446,6 +446,4 @@ struct cuda_form<encode_boards> {
   using type = encode_boards_by_warp;
 };
 
-/// One warp per board.
-
 } // namespace l3

@@ -75,11 +75,10 @@ __device__ inline void write_findings(const warp_findings& f, std::uint32_t i,
 }
 
 /// Writes the shape of a packet that cannot be decoded.
-__device__ inline void write_raw(const batch_view& in, std::uint32_t i, const frame_columns& out) {
-  const board_entry& board = in.boards[i];
-  if (thread() == 0)
-    measure_boards::write_shape(i, measure_boards::raw_shape(board, in.fragments[board.fragment]),
-                                out);
+__device__ inline void write_raw(std::uint32_t i, board_kind kind, std::uint32_t bytes,
+                                 const frame_columns& out) {
+  const board_shape shape{measure_boards::kind_form(kind) | board_raw, bytes};
+  if (thread() == 0) measure_boards::write_shape(i, shape, out);
 }
 
 } // namespace warp
@@ -99,7 +98,7 @@ struct measure_boards_by_warp {
     const std::uint32_t i = blockIdx.x * boards + threadIdx.x / warp::threads;
     if (i >= in.boards.size()) return;
     const found_packet packet = out.packets[i];
-    if (!packet.has_samples()) return warp::write_raw(in, i, out);
+    if (!packet.has_samples()) return warp::write_raw(i, packet.kind(), packet.first_bytes, out);
     const board_place place(in, packet, i);
     const std::uint32_t t = warp::thread();
     warp_findings f;

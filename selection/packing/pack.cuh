@@ -65,7 +65,6 @@ struct pack_boards_by_warp {
     record.minimum = columns.records.minimum[packet_lanes * i + mine.record];
     warp::packed_samples samples;
     samples.load(place, mine, packet.kind());
-    record.find_place(mine);
     if (stored_words_bytes(form) != 0) warp::put_outer_words(place, form, columns.packed(i, form));
     const warp::place_in_image at(record, mine, true, image);
     warp::pack_records(samples, record, mine, at, image, columns.slot(i) + records_in_slot);
@@ -91,7 +90,6 @@ private:
       warp::packed_record record;
       record.bits = columns.records.bits[packet_lanes * i + mine.record];
       record.minimum = columns.records.minimum[packet_lanes * i + mine.record];
-      record.find_place(mine, kept);
       warp::pack_kept_records(samples, record, mine, (kept >> mine.record & 1) != 0, image,
                               columns.slot(i) + records_in_slot);
       warp::sync(); // the last piece of the records may overlap what follows
@@ -123,7 +121,8 @@ struct measure_and_pack_boards_by_warp : pack_boards_by_warp {
     const std::uint32_t i = blockIdx.x * boards + w;
     if (i >= in.boards.size()) return;
     const found_packet packet = columns.packets[i];
-    if (!packet.has_samples()) return warp::write_raw(in, i, columns);
+    if (!packet.has_samples())
+      return warp::write_raw(i, packet.kind(), packet.first_bytes, columns);
     const board_place place(in, packet, i);
     const warp::record_half mine(packet.kind());
     warp::packed_samples samples;
@@ -131,12 +130,12 @@ struct measure_and_pack_boards_by_warp : pack_boards_by_warp {
     std::uint32_t low = 0;
     std::uint32_t high = 0;
     samples.find_extremes(low, high);
-    if (warp::any(pairs::wrong(low, high))) return warp::write_raw(in, i, columns);
+    if (warp::any(pairs::wrong(low, high)))
+      return warp::write_raw(i, packet.kind(), l2::board_bytes, columns);
     const std::uint32_t form = warp::form_of(packet);
     warp::packed_record record;
     record.bits = warp::bits_needed((high - low) & l2::payload_mask); // both halves are equal
     record.minimum = low & l2::payload_mask;
-    record.find_place(mine);
     const warp::place_in_image at(record, mine, true, s.images[w]);
     std::uint32_t before = 0;
     if ((form & (board_header_stored | board_footer_stored)) != 0) { // seldom

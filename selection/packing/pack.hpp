@@ -12,7 +12,6 @@
 #include <cstdint>
 
 #include "gpu/codec/koto.hpp"
-#include "gpu/codec/put.hpp"
 #include "gpu/decode/packet.hpp"
 #include "gpu/executors/solo.hpp"
 #include "selection/packing/frame_columns.hpp"
@@ -117,7 +116,7 @@ struct pack_boards {
     const auto write = [&](const std::uint16_t* words, std::uint32_t n, std::byte* to) {
       for_each(b, n, [&](std::uint32_t w) {
         constexpr std::uint32_t size = sizeof words[0];
-        put(b, to + size * w, {swap_bytes(words[w]), 0}, size);
+        koto::store_octet(to + size * w, {swap_bytes(words[w]), 0}, size);
       });
     };
     const bool with_header = (form & board_header_stored) != 0;
@@ -135,7 +134,7 @@ struct pack_boards {
     const std::uint32_t form = columns.boards.form[i];
     const std::uint32_t bytes = columns.boards.bytes[i];
     const std::uint32_t records = columns.boards.records[i];
-    for_each(b, 1, [&](std::uint32_t) { put(b, to, {records, 0}, board_mask_bytes); });
+    for_each(b, 1, [&](std::uint32_t) { koto::store_octet(to, {records, 0}, board_mask_bytes); });
     std::uint32_t end = bytes;
     if ((form & board_features) != 0) {
       end -= features_bytes(columns.boards.rows[i]);
@@ -155,7 +154,7 @@ private:
                                    std::byte* to) {
     const std::uint32_t rows = columns.boards.rows[i];
     for_each(b, packet_lanes, [&](std::uint32_t r) {
-      if (r == 0) put(b, to, {rows, 0}, board_mask_bytes);
+      if (r == 0) koto::store_octet(to, {rows, 0}, board_mask_bytes);
       if ((rows >> r & 1) == 0) return;
       const packed_pulse p = packed_row(columns.selected.pulses, packet_lanes * i + r);
       const std::uint32_t before = ones(rows & ((1U << r) - 1));
@@ -227,13 +226,14 @@ private:
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
       if ((records >> record_of(lane, kind) & 1) == 0) return;
       const std::uint32_t minimum = found.minimum[lane] & l2::payload_mask;
-      put(b, image + s.at[lane], {found.bits[lane] | minimum << 8, 0}, koto::record_head_bytes);
+      koto::store_octet(image + s.at[lane], {found.bits[lane] | minimum << 8, 0},
+                        koto::record_head_bytes);
     });
     for_each(b, packet_lanes, koto::octets, [&](std::uint32_t lane, std::uint32_t k) {
       if ((records >> record_of(lane, kind) & 1) == 0) return;
       const std::uint32_t bits = found.bits[lane];
-      put(b, image + s.at[lane] + koto::record_head_bytes + k * bits,
-          {s.low[k][lane], s.high[k][lane]}, bits);
+      koto::store_octet(image + s.at[lane] + koto::record_head_bytes + k * bits,
+                        {s.low[k][lane], s.high[k][lane]}, bits);
     });
   }
 

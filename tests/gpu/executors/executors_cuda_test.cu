@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "bench/decode/swap_in.cuh"
 #include "tests/gpu/decode/swap_cases.hpp"
 #include "tests/gpu/executors/executor_cases.hpp"
 #include "tests/gpu/executors/sort_cases.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device form of swap_in (gpu/decode/packet.hpp), which reads and writes four bytes at a time.
-// Packets and their pieces are at multiples of 4, except those after an opaque board of odd
-// length.
+// The form of swap_in (gpu/decode/packet.hpp) for CUDA devices, which reads and writes four bytes
+// at a time. The product's kernels keep packets in registers there and do not need it. Packets and
+// their pieces are at multiples of 4, except those after an opaque board of odd length.
 #pragma once
 
 #include <cstddef>
