@@ -202,13 +202,13 @@ event_row read_event(payload_reader& in, const unit& u, std::uint32_t index) {
   row.in = &u;
   row.damaged = true;
   if (!in.may_read(u)) return row;
-  const auto refused = [&](const char* what) {
-    in.from().report(u, what, 1);
-    return row;
-  };
+  const auto refuse = [&](const char* what) { in.from().report(u, what, 1); };
   if (u.spill) {
     const auto body = in.payload(u);
-    if (body.size() < sizeof(event_body)) return refused("it ends within a record");
+    if (body.size() < sizeof(event_body)) {
+      refuse("it ends within a record");
+      return row;
+    }
     row.spill = *u.spill;
     row.number = load<event_body>(body.data()).number;
     row.header.bytes = u.bytes;
@@ -216,17 +216,21 @@ event_row read_event(payload_reader& in, const unit& u, std::uint32_t index) {
     return row;
   }
   const auto* const event = in.event(u, index);
-  if (event == nullptr)
-    return in.has(u, index) ? refused("an event of this block is damaged") : row;
+  if (event == nullptr) {
+    if (in.has(u, index)) refuse("an event of this block is damaged");
+    return row;
+  }
   row.header = event->header();
   row.spill = row.header.spill;
   row.number = row.header.number;
   const auto bytes = event->summary();
   const auto summary = summary_parts::find(bytes);
-  if (!bytes.empty() && !summary)
-    return refused(load<packed_summary>(bytes.data()).version == packed_summary{}.version
-                       ? "a summary of this block is damaged"
-                       : "a summary of this block has a version that this library does not know");
+  if (!bytes.empty() && !summary) {
+    refuse(load<packed_summary>(bytes.data()).version == packed_summary{}.version
+               ? "a summary of this block is damaged"
+               : "a summary of this block has a version that this library does not know");
+    return row;
+  }
   row.selected = summary.has_value();
   if (summary) row.summary = *summary;
   if (event->payload_lines() > 0) {

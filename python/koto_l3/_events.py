@@ -64,6 +64,11 @@ def _share(some: int, all_of: int) -> tuple[float, float, float]:
     return some / all_of, middle - half, middle + half
 
 
+def _joined(parts: list[Array], dtype: Any) -> Array:
+    """One array; a single part is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype), *parts])
+
+
 class Raw(Mapping[str, Array]):
     """The integers of docs/formats.md, by the names of the columns."""
 
@@ -114,7 +119,7 @@ class Events:
             check_memory(160 * len(self), f"summaries of {len(self)} events")
             parts = [reader.rows(Tables.EVENTS, rows, names) for reader, rows in self._parts]
             for n in names:
-                self._columns[n] = np.concatenate([p[n] for p in parts]) if parts else np.empty(0, fields(Tables.EVENTS)[n].dtype)
+                self._columns[n] = _joined([p[n] for p in parts], fields(Tables.EVENTS)[n].dtype)
         return self._columns[name]
 
     @property
@@ -197,7 +202,7 @@ class Events:
         parts = [reader.lists(table, rows) for reader, rows in self._parts]
         ends = np.cumsum([0, *(p[0][-1] for p in parts)])
         offsets = np.concatenate([np.zeros(1, np.int64), *(p[0][1:] + end for p, end in zip(parts, ends))])
-        raw = {n: np.concatenate([np.empty(0, f.dtype), *(p[1][n] for p in parts)]) for n, f in fields(table).items()}
+        raw = {n: _joined([p[1][n] for p in parts], f.dtype) for n, f in fields(table).items()}
         return Lists(offsets, {n: in_units(raw[n], f) for n, f in fields(table).items()})
 
     def __getattr__(self, name: str) -> Array:

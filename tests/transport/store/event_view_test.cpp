@@ -129,20 +129,24 @@ TEST(event_view, refuses_each_broken_rule) {
   test::event_recipe recipe;
   recipe.key = {1, 1};
   recipe.oddities = false;
-  const auto good = test::make_event(recipe, random).packed;
+  recipe.boards = 3;
+  const std::size_t boards_at = 32 + 3 * 8; // three boards a fragment, in slots 3 to 5
+  test::bytes good;
+  do good = test::make_event(recipe, random).packed;
+  while (good[boards_at + 1] != good[boards_at + 5] || good[boards_at + 1] != good[boards_at + 9]);
   ASSERT_TRUE(packed_event_view::parse(good));
   const auto broken = [&](std::size_t offset, std::uint8_t value) {
     auto bad = good;
     bad[offset] = static_cast<std::byte>(value);
     return !packed_event_view::parse(bad).has_value();
   };
-  const std::size_t boards_at = 32 + 3 * 8; // two boards a fragment, in slots 3 and 4
   EXPECT_TRUE(broken(4 + 1, 2)) << "a spill above 511";
   EXPECT_TRUE(broken(8, 0)) << "event number 0";
   EXPECT_TRUE(broken(boards_at, 2)) << "a slot below 3";
-  EXPECT_TRUE(broken(boards_at + 4, 19)) << "a slot above 18";
-  EXPECT_FALSE(broken(boards_at + 4, 18)) << "the last slot";
+  EXPECT_TRUE(broken(boards_at + 8, 19)) << "a slot above 18";
+  EXPECT_FALSE(broken(boards_at + 8, 18)) << "the last slot";
   EXPECT_TRUE(broken(boards_at + 4, 3)) << "slots do not rise";
+  EXPECT_TRUE(broken(boards_at + 8, 4)) << "the last slot does not rise";
   EXPECT_TRUE(broken(0, std::to_integer<std::uint8_t>(good[0]) ^ 4)) << "length no multiple of 8";
   EXPECT_TRUE(broken(16, 5)) << "fewer boards in the table than in the fragments";
   EXPECT_TRUE(broken(24, 4)) << "summary no multiple of 8";
