@@ -5,7 +5,7 @@
 
 #include "bench/decode/decode_stand.hpp"
 #include "bench/device/copies.hpp"
-#include "bench/device/device_pack.hpp"
+#include "bench/device/packing_work.hpp"
 #include "bench/pipeline/arrivals.hpp"
 #include "bench/selection/select_runner.hpp"
 #include "bench/selection/sorting.hpp"
@@ -20,11 +20,7 @@ namespace {
 decode_entrants make_cuda_decode_entrants(const decode_batch&, std::uint32_t) { fail(); }
 std::vector<copy_row> cuda_copies(std::size_t, std::uint32_t) { fail(); }
 entrant cuda_arrivals(std::span<const std::span<const std::byte>>, std::uint32_t) { fail(); }
-std::string device_name() { fail(); }
-std::vector<device_pack_row> cuda_pack(const decode_batch&, const device_pack_expected&,
-                                       std::uint32_t) {
-  fail();
-}
+packing_rows cuda_packing(const waveform_tile&, std::uint32_t, const packet_work*) { fail(); }
 select_runner make_cuda_select_runner(const select_batch&, const selection_program&,
                                       const select_expected&) {
   fail();

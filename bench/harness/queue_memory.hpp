@@ -60,9 +60,12 @@ public:
   }
   void poison(const buffer& b) {
     if constexpr (has_device) {
-      reach(b.size());
-      std::memset(host_.data(), poison_byte, b.size());
-      write(b, {host_.data(), b.size()});
+      constexpr std::size_t most = 64 << 20; // pinned memory is slow to get
+      reach(std::min(b.size(), most));
+      std::memset(host_.data(), poison_byte, std::min(b.size(), most));
+      for (std::size_t at = 0; at < b.size(); at += most)
+        queue_.copy_in(b.data() + at, host_.data(), std::min(most, b.size() - at));
+      finish();
     } else {
       std::memset(b.data(), poison_byte, b.size());
     }

@@ -155,6 +155,21 @@ def seconds(t):
     return next(f"{t / size:.3g} {unit}" for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9), ("s", 1)) if t >= size * 0.999 or not t)
 
 
+def times_against_size(title, commands, rows):
+    """A log-log chart of {name: ([(bytes, seconds)], fit, its text)}."""
+    d = chart.Drawing(900, 520, title, (commands, machine()))
+    sizes = [size for points, _, _ in rows.values() for size, _ in points]
+    times = [v for points, fit, _ in rows.values() for size, time in points for v in (time, fit(size))]
+    c = chart.Chart(d, chart.Axis("bytes of waveforms, or of board packets of whole events", *around(sizes), log=True),
+                    chart.Axis("time", *around(times), log=True, text=seconds), 270)
+    for n, (name, (points, fit, text)) in enumerate(rows.items()):
+        low, high = points[0][0], points[-1][0]
+        c.curve(n, [(s, fit(s)) for s in (low * (high / low) ** (i / 40) for i in range(41))])
+        c.points(n, points)
+        c.name(n, name, text)
+    return d, c
+
+
 def packing(short):
     """Bare waveforms on one core by their bytes, and frames of events by executor."""
     rows = {}
@@ -170,18 +185,32 @@ def packing(short):
             if report:
                 best = max(report["rows"][1:], key=lambda r: r["bytes_per_second"])
                 rows.setdefault(name, []).append((report["input_bytes"], report["input_bytes"] / best["bytes_per_second"]))
-    d = chart.Drawing(900, 520, "Time to pack, against size", (
-        "koto-l3-bench pack --hot S --cold S; koto-l3-bench engine --frames 1 --events N; ./run pictures packing", machine()))
     lines = {name: straight_line(points) for name, points in rows.items()}
-    every = [(size, v) for name, points in rows.items() for size, time in points for v in (time, lines[name][0] + lines[name][1] * size)]
-    c = chart.Chart(d, chart.Axis("bytes of waveforms, or of board packets of whole events", *around([p[0] for p in every]), log=True),
-                    chart.Axis("time", *around([p[1] for p in every]), log=True, text=seconds), 270)
-    for n, (name, points) in enumerate(rows.items()):
-        (a, b), low, high = lines[name], points[0][0], points[-1][0]
-        c.curve(n, [(s, a + b * s) for s in (low * (high / low) ** (i / 40) for i in range(41))])
-        c.points(n, points)
-        c.name(n, name, f"{seconds(a)} + size / {1e-9 / b:.3g} GB/s")
+    d, _ = times_against_size(
+        "Time to pack, against size", "koto-l3-bench pack --hot S --cold S; koto-l3-bench engine --frames 1 --events N; ./run pictures packing",
+        {name: (points, lambda size, ab=lines[name]: ab[0] + ab[1] * size, f"{seconds(lines[name][0])} + size / {1e-9 / lines[name][1]:.3g} GB/s")
+         for name, points in rows.items()})
     return [("packing.svg", d.svg())]
+
+
+def kernels(short):
+    """KOTO's first kernels and ours on a GPU, or else on one core, by size, with power laws; and KOTO's requirement."""
+    few = ("--least", "64KiB", "--most", "1MiB", "--rounds", 1) if short else ()
+    report = bench("device", "--backend", "cuda", *few) or bench("device", "--backend", "serial", *few)
+    fits = {f["what"]: f for f in report["fits"]}
+    block = min((name for name in fits if name.startswith("a block")), key=lambda name: fits[name]["seconds_for_1.4_gib"])
+    rows = {}
+    for name, short_name in (("plain loop, one core", None), ("a thread a waveform", None), (block, "fastest block a waveform"),
+                             ("koto-l3, board packets", None), ("copy", None)):
+        a, b = fits[name]["microseconds_for_1_mib"], fits[name]["exponent"]
+        rows[short_name or name] = ([(r["bytes"], r["seconds"]) for r in report["rows"] if r["what"] == name],
+                                    lambda size, a=a, b=b: a * 1e-6 * (size / 2 ** 20) ** b, f"{a:.3g} µs × (size / MiB)^{b:.3f}")
+    d, c = times_against_size(f"Time of each kernel, against size: {report['backend']}", f"koto-l3-bench device; ./run pictures kernels", rows)
+    asked = 1.4 * 2 ** 30
+    if c.x.low < asked < c.x.high and c.y.low < 1 < c.y.high:
+        d.line([c.at(asked, c.y.low), c.at(asked, 1), c.at(c.x.low, 1)], "dashed")
+        c.name(None, "1.4 GiB in a second", "what KOTO asks for")
+    return [("kernels.svg", d.svg())]
 
 
 def around(values):
@@ -313,7 +342,7 @@ def tutorial(_short):
             yield file, (place.folder / file).read_text()
 
 
-PICTURES = {"page": page, "packing": packing, "threads": threads, "efficiency": efficiency, "way": way, "tutorial": tutorial}
+PICTURES = {"page": page, "packing": packing, "kernels": kernels, "threads": threads, "efficiency": efficiency, "way": way, "tutorial": tutorial}
 
 
 def main():

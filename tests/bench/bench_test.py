@@ -3,10 +3,12 @@
 """Runs benches with tiny sizes. Each must end with 0, which it does only if every output is right, and print its rows:
 bench_test.py koto-l3-bench."""
 import array
+import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 
 ONCE = ["--rounds", "1"]
 CODEC = ["--hot", "8192", "--cold", "16384", "--hot-rounds", "1", "--cold-rounds", "1"]
@@ -17,6 +19,7 @@ BENCHES = {
     "building": (["--events", "16", "--threads", "1", "--datagrams", "64", *ONCE], "mixed"),
     "receive": (["--events", "4", *ONCE], "bare loop into one place"),
     "memory": (["--backend", "none", "--hot", "4096", "--bytes", "8192", *ONCE], "memcpy, one core, from memory"),
+    "device": (["--backend", "pool", "--threads", "2", "--least", "8KiB", "--most", "1MiB", *ONCE], "koto-l3, board packets, strong codec"),
     "decode": (["--backend", "serial", "--events", "2", *ONCE], "+ opportunistic looping"),
     "select": (["--backend", "serial", "--events", "2", *ONCE], "measure_pulses"),
     "sort": (["--backend", "none", "--segments", "2", *ONCE], "std::sort"),
@@ -24,11 +27,41 @@ BENCHES = {
 }
 
 
+def energy_is_counted(program, folder):
+    """Two packages, whose counters a thread advances."""
+    counters = [folder / f"intel-rapl:{n}" / "energy_uj" for n in (0, 1)]
+    ended = threading.Event()
+
+    def advance():
+        for microjoules in range(1, 1 << 62, 1_000_000):
+            for counter in counters:
+                whole = counter.with_suffix(".new")
+                whole.write_text(str(microjoules))
+                whole.replace(counter)
+            if ended.wait(0.005):
+                return
+
+    for counter in counters:
+        counter.parent.mkdir()
+    worker = threading.Thread(target=advance)
+    worker.start()
+    try:
+        command = [program, "device", "--backend", "serial", "--least", "8KiB", "--most", "8KiB", *ONCE, "--json", "--powercap", str(folder)]
+        report = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout)
+    finally:
+        ended.set()
+        worker.join()
+    return all(fit["processor_joules_per_gib"] > 0 for fit in report["fits"]) and len(report["fits"]) == len(report["rows"])
+
+
 def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         waveforms = pathlib.Path(folder) / "waveforms.u16"
         waveforms.write_bytes(array.array("H", (900 + i * i % 7 for i in range(64 * 40))).tobytes())
+        if not energy_is_counted(sys.argv[1], pathlib.Path(folder)):
+            failed += 1
+            print("device: the energy of the processors is not counted")
         for name, (options, row) in BENCHES.items():
             command = [sys.argv[1], name, *(str(waveforms) if o == "WAVEFORMS" else o for o in options)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

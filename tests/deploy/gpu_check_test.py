@@ -28,7 +28,7 @@ TOOL = """case "$1 $2" in
   "--version ") echo koto-l3 ;;
   *) exit 2 ;;
 esac"""
-BENCHES = {"memory": "--backend cuda --json", "device": "--json", "select": "--backend cuda --json",
+BENCHES = {"memory": "--backend cuda --json", "device": "--backend cuda --json", "select": "--backend cuda --json",
            "decode": "--backend cuda --json", "sort": "--backend cuda --json", "pack": "--json", "unpack": "--json",
            "node": "--backend cuda --threads 4 --json"}
 COPIES = ["bench-memory", *(f"copies-{size}" for size in ("64KiB", "1MiB", "4MiB", "16MiB", "64MiB"))]

@@ -48,6 +48,22 @@ class Programs(unittest.TestCase):
         self.assertEqual({row["library"] for row in rows}, {"std::sort", "CUB"})
         self.assertTrue(all(row["right"] for row in rows), rows)
 
+    def test_each_of_the_first_kernels_packs_as_one_core_does_and_nvml_counts_its_energy(self):
+        nvml = """int nvmlInit_v2(void) { return 0; }
+            int nvmlDeviceGetHandleByIndex_v2(unsigned n, void** device) { *device = &nvmlInit_v2; return n; }
+            int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* mJ) {
+              static unsigned long long used; *mJ = used += 1000; return device != &nvmlInit_v2; }"""
+        subprocess.run(["cc", "-shared", "-fPIC", "-xc", "-", "-o", self.folder / "libnvidia-ml.so.1"], input=nvml, text=True, check=True)
+        for schedule in SCHEDULES.values():
+            with self.subTest(schedule):
+                words = ["device", "--backend", "cuda", "--least", "4KiB", "--most", "4KiB", "--rounds", "1", "--json"]
+                done = subprocess.run([PROGRAMS / "koto-l3-bench", *words], capture_output=True, text=True, timeout=300, check=True,
+                                      env=dict(os.environ, L3_DEVICE_SCHEDULE=schedule, LD_LIBRARY_PATH=str(self.folder)))
+                report = json.loads(done.stdout)
+                self.assertTrue(all(row["right"] for row in report["rows"]), report)
+                self.assertEqual(sum(row["what"].startswith("a ") for row in report["rows"]), 5)
+                self.assertTrue(all(fit.get("device_joules_per_gib", 1) > 0 for fit in report["fits"]), report)
+
     def test_frames_in_flight_give_the_bytes_of_the_cpu_with_and_without_a_selection(self):
         words = ["engine", "--backend", "cuda", "--select", "--events", "8", "--frames", "2", "--batches", "2", "--rounds", "1", "--json"]
         done = subprocess.run([PROGRAMS / "koto-l3-bench", *words], capture_output=True, text=True, timeout=300, check=True)
