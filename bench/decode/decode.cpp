@@ -21,6 +21,7 @@ struct decode_options {
   std::uint32_t events = 0;
   std::uint32_t opaque = 5;
   std::uint32_t threshold = 100;
+  bool varied = false;
   turn_options turns;
 };
 
@@ -33,7 +34,7 @@ int run_decode_bench(const decode_options& o) {
   const decode_batch batch(o.events != 0 ? o.events
                            : cuda        ? events_on_device
                                          : events_on_cpu,
-                           o.opaque);
+                           o.opaque, o.varied);
   std::unique_ptr<thread_pool> pool;
   const decode_entrants made = [&] {
     if (cuda) return make_cuda_decode_entrants(batch, o.threshold);
@@ -43,8 +44,9 @@ int run_decode_bench(const decode_options& o) {
     return make_decode_entrants(n == 1 ? "one core" : "pool (" + std::to_string(n) + " threads)",
                                 pool_queue(*pool), n, batch, o.threshold);
   }();
+  const timer by = pool && pool->threads() == 1 ? timer::thread : timer::wall;
   const std::vector<timing> times =
-      measure(made.all, {o.turns.rounds, cuda ? device_passes : 1, start::in_turn, timer::wall});
+      measure(made.all, {o.turns.rounds, cuda ? device_passes : 1, start::in_turn, by});
 
   const auto bytes = static_cast<double>(batch.fragment_bytes());
   const std::uint32_t events = batch.view().events.size();
@@ -53,12 +55,16 @@ int run_decode_bench(const decode_options& o) {
   report["events"] = events;
   report["fragment_bytes"] = batch.fragment_bytes();
   report["percent_opaque"] = o.opaque;
+  report["varied"] = o.varied;
   json::array rows;
   for (std::size_t i = 0; i < times.size(); ++i) {
     const timing& t = times[i];
     json::object row = rated({{"what", made.all[i].name}}, "events_per_second", events, t);
     row["bytes_per_second"] = bytes / t.median;
     row["of_copy"] = times[0].median / t.median;
+    if (t.warp_instructions != 0)
+      row["warp_instructions_per_waveform"] =
+          static_cast<double>(t.warp_instructions) / (batch.boards() * packet_lanes);
     if (i > 1) row["times_as_fast_as_before"] = times[i - 1].median / t.median;
     rows.push_back(std::move(row));
   }
@@ -75,6 +81,8 @@ void add_bench_decode(command_line program, command_body& run) {
   add_compute_options(c, o->compute);
   add_count(c, "--events", o->events, "Events in the batch; 0: more than caches hold", 0, 4096);
   add_count(c, "--opaque", o->opaque, "Per cent of the boards that have nothing to decode", 0, 100);
+  c.add_flag("--varied", o->varied,
+             "Most packets are short and few are long, instead of all equally long");
   add_count(c, "--threshold", o->threshold, "Threshold of the pulses that are listed, in counts", 0,
             0x3fff);
   add_turn_options(c, o->turns);

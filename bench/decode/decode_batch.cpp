@@ -5,9 +5,9 @@
 
 namespace l3::bench {
 
-decode_batch::decode_batch(std::uint32_t events, std::uint32_t percent_opaque)
+decode_batch::decode_batch(std::uint32_t events, std::uint32_t percent_opaque, bool varied)
     : held_batch(readout::koto(), events) {
-  make_up_batch(batch_);
+  make_up_batch(batch_, 1, varied);
   constexpr std::uint32_t hundred = 100;
   constexpr std::uint32_t stride = 37; // coprime, so that these boards are not adjacent
   for (std::uint32_t i = 0; i < batch_.used_boards; ++i) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <type_traits>
 #include <vector>
 
@@ -95,6 +96,68 @@ template <block B>
 }
 #endif
 
+/// The bytes of a packet with so many rows of 16 samples. Synthetic packets of boards of 125 MHz
+/// may have fewer rows than 64, in multiples of 8; then their first header word has the number.
+[[nodiscard]] L3_FN constexpr std::uint32_t bytes_of_rows(std::uint32_t rows) {
+  return 2 * (l2::header_words + packet_lanes * rows + l2::footer_words);
+}
+
+/// The rows of a packet that can be decoded, else 0.
+[[nodiscard]] L3_FN inline std::uint32_t rows_of(const board_entry& board,
+                                                 const fragment_entry& fragment) {
+  constexpr std::uint32_t step = 8;
+  if (is_full_packet(board, fragment)) return packet_rows;
+  const std::uint32_t bytes = packet_bytes(board, fragment);
+  if (board.opaque != 0 || board.kind != board_kind::sampling_125_mhz || bytes != board.bytes ||
+      bytes < bytes_of_rows(step) || bytes > bytes_of_rows(packet_rows) ||
+      (bytes - bytes_of_rows(0)) % (bytes_of_rows(step) - bytes_of_rows(0)) != 0 ||
+      (board.offset | fragment.piece_bytes) % sizeof(std::uint16_t) != 0)
+    return 0;
+  return (bytes - bytes_of_rows(0)) / (2 * packet_lanes);
+}
+
+/// staged_packet for any number of rows.
+class staged_rows {
+public:
+  [[nodiscard]] L3_FN const std::uint16_t* header() const { return words_ + lead; }
+  [[nodiscard]] L3_FN const std::uint16_t* footer(std::uint32_t rows) const {
+    return samples() + packet_lanes * rows;
+  }
+  [[nodiscard]] L3_FN const std::uint16_t* by_lane(board_kind kind) const {
+    return kind == board_kind::sampling_125_mhz ? samples() : by_lane_;
+  }
+
+  /// Copies the packet. It can be read after the next sync().
+  template <block B>
+  L3_FN void stage(const B& b, const batch_view& in, const fragment_entry& fragment,
+                   const board_entry& board, std::uint32_t rows) {
+    for_each_run(in, fragment, board.offset, bytes_of_rows(rows),
+                 [&](const std::byte* p, std::uint32_t from, std::uint32_t n) {
+                   swap_in(b, p, words_ + lead + from / 2, n / 2);
+                   prefetch(b, p + n, n); // packets are usually adjacent
+                 });
+    if (board.kind == board_kind::sampling_125_mhz) return;
+    b.sync();
+    // Word row 64 j + s of four channels becomes quarter j of row s.
+    constexpr std::uint32_t quarter = 4;
+    for_each(b, quarter, packet_rows, [&](std::uint32_t j, std::uint32_t s) {
+      for (std::uint32_t c = 0; c < quarter; ++c)
+        by_lane_[packet_lanes * s + quarter * j + c] =
+            samples()[quarter * (packet_rows * j + s) + c];
+    });
+  }
+
+private:
+  static constexpr std::uint32_t lead = 32 - l2::header_words; // the samples start at a cache line
+
+  [[nodiscard]] L3_FN const std::uint16_t* samples() const {
+    return words_ + lead + l2::header_words;
+  }
+
+  alignas(64) std::uint16_t words_[lead + l2::board_words];
+  alignas(64) std::uint16_t by_lane_[l2::sample_words];
+};
+
 /// A work item is the number of a board, or `no_board`. Without the technique table_by_source it is
 /// a source: 16 × fragment + slot − first slot.
 inline constexpr std::uint32_t no_board = 0xffffffff;
@@ -112,7 +175,7 @@ struct decode_boards {
   using sample = std::conditional_t<how.short_registers, std::int16_t, std::int32_t>;
 
   struct shared {
-    staged_packet packet;
+    staged_rows packet;
     alignas(64) std::uint64_t first_quad[parts][row_of_octets];  // samples 0 … 3 of each eight
     alignas(64) std::uint64_t second_quad[parts][row_of_octets]; // samples 4 … 7
     alignas(64) sample low[parts][packet_lanes];
@@ -161,7 +224,7 @@ private:
       board_entry board = in.boards[i]; // event and fragment are those of all boards of the crate
       board.offset = found.offset;
       board.opaque = found.opaque ? 1 : 0;
-      board.bytes = l2::board_bytes;
+      board.bytes = found.bytes;
       decode(b, s, in, i, board, threshold, out);
     }
   }
@@ -172,14 +235,16 @@ private:
   L3_FN static void decode(const B& b, shared& s, const batch_view& in, std::uint32_t i,
                            board_entry board, std::uint32_t threshold, const decoded_batch& out) {
     const fragment_entry fragment = in.fragments[board.fragment];
-    if (board.opaque != 0 || !is_full_packet(board, fragment)) return;
-    s.packet.stage(b, in, fragment, board);
+    const std::uint32_t rows = rows_of(board, fragment);
+    if (board.opaque != 0 || rows == 0) return;
+    s.packet.stage(b, in, fragment, board, rows);
     b.sync();
-    take_octets(b, s, board.kind);
-    check_header_and_footer(b, s);
+    const std::uint32_t used = rows / rows_per_part;
+    take_octets(b, s, board.kind, used);
+    check_header_and_footer(b, s, rows);
     b.sync();
-    write_samples(b, s, i, board.kind, out);
-    reduce_lanes(b, s);
+    write_samples(b, s, i, board.kind, used, out);
+    reduce_lanes(b, s, used);
     b.sync();
     write_features(b, s, i, board, in.events[board.event], threshold, out);
   }
@@ -187,9 +252,9 @@ private:
   /// Takes eight samples of a lane at a time: writes them consecutively without tags, and their
   /// minimum and maximum with tags. As signed numbers, words with a sample's tag are the smallest.
   template <block B>
-  L3_FN static void take_octets(const B& b, shared& s, board_kind kind) {
+  L3_FN static void take_octets(const B& b, shared& s, board_kind kind, std::uint32_t used) {
     const std::uint16_t* const words = s.packet.by_lane(kind);
-    for_each(b, parts, packet_lanes, [&](std::uint32_t part, std::uint32_t lane) {
+    for_each(b, used, packet_lanes, [&](std::uint32_t part, std::uint32_t lane) {
       const std::uint16_t* const column = words + part * rows_per_part * packet_lanes + lane;
       const auto word = [&](std::uint32_t r) { return column[r * packet_lanes]; };
       const auto value = [&](std::uint32_t r) -> sample {
@@ -214,9 +279,9 @@ private:
   }
 
   template <block B>
-  L3_FN static void check_header_and_footer(const B& b, shared& s) {
+  L3_FN static void check_header_and_footer(const B& b, shared& s, std::uint32_t rows) {
     const std::uint16_t* const header = s.packet.header();
-    const std::uint16_t* const footer = s.packet.footer();
+    const std::uint16_t* const footer = s.packet.footer(rows);
     for_each(b, packet_lanes, [&](std::uint32_t w) {
       bool right = true; // header and footer have only twelve words
       if (w < l2::header_words) {
@@ -230,14 +295,14 @@ private:
 
   template <block B>
   L3_FN static void write_samples(const B& b, const shared& s, std::uint32_t i, board_kind kind,
-                                  const decoded_batch& out) {
+                                  std::uint32_t used, const decoded_batch& out) {
     struct alignas(16) eight_samples {
       std::uint64_t first;
       std::uint64_t second;
     };
     std::byte* const to =
         reinterpret_cast<std::byte*>(out.samples.data()) + std::size_t{i} * board_sample_bytes;
-    for_each(b, packet_lanes, parts, [&](std::uint32_t lane, std::uint32_t part) {
+    for_each(b, packet_lanes, used, [&](std::uint32_t lane, std::uint32_t part) {
       const std::uint32_t at = (record_of(lane, kind) * parts + part) * sizeof(eight_samples);
       store(aligned<sizeof(eight_samples)>(to + at),
             eight_samples{s.first_quad[part][lane], s.second_quad[part][lane]});
@@ -245,11 +310,11 @@ private:
   }
 
   template <block B>
-  L3_FN static void reduce_lanes(const B& b, shared& s) {
+  L3_FN static void reduce_lanes(const B& b, shared& s, std::uint32_t used) {
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
       sample low = s.low[0][lane];
       sample high = s.high[0][lane];
-      for (std::uint32_t part = 1; part < parts; ++part) {
+      for (std::uint32_t part = 1; part < used; ++part) {
         low = s.low[part][lane] < low ? s.low[part][lane] : low;
         high = s.high[part][lane] > high ? s.high[part][lane] : high;
       }
@@ -302,7 +367,7 @@ private:
                                                             const decode_techniques& how) {
   struct entry {
     std::uint32_t work;
-    bool big;
+    std::uint32_t cost; // rows, and staging twice
   };
   std::vector<entry> entries;
   for (std::uint32_t f = 0; f < in.fragments.size(); ++f) {
@@ -316,15 +381,16 @@ private:
     }
     for (std::uint32_t place = 0; place < l2::max_boards; ++place) {
       const std::uint32_t i = boards[place];
-      const bool empty =
-          i == no_board || in.boards[i].opaque != 0 || !is_full_packet(in.boards[i], fragment);
-      if (empty && how.zero_suppression) continue;
-      entries.push_back({how.table_by_source ? i : l2::max_boards * f + place,
-                         !empty && in.boards[i].kind == board_kind::sampling_500_mhz});
+      const std::uint32_t rows =
+          i == no_board || in.boards[i].opaque != 0 ? 0 : rows_of(in.boards[i], fragment);
+      if (rows == 0 && how.zero_suppression) continue;
+      const bool twice = rows != 0 && in.boards[i].kind == board_kind::sampling_500_mhz;
+      entries.push_back(
+          {how.table_by_source ? i : l2::max_boards * f + place, rows + (twice ? 1 : 0)});
     }
   }
   if (how.big_first) {
-    std::stable_partition(entries.begin(), entries.end(), [](const entry& e) { return e.big; });
+    std::ranges::stable_sort(entries, std::ranges::greater(), &entry::cost);
   }
   std::vector<std::uint32_t> work(entries.size());
   std::transform(entries.begin(), entries.end(), work.begin(),

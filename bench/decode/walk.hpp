@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds a board in its fragment without a table, by walking over the packets before it: a plain
-// packet has a fixed length, an opaque one ends behind its footer. The result is right for
-// fragments that the receivers admit; in any other fragment the walk stays within its bounds.
+// Finds a board in its fragment without a table, by walking over the packets before it: the first
+// word of a plain packet has its rows (0: 64), an opaque one ends behind its footer. The result is
+// right for fragments that the receivers admit; in any other fragment the walk stays within its
+// bounds.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@ struct found_board {
   bool opaque = false;
   std::uint32_t number = 0; ///< index among the boards of the fragment
   std::uint32_t offset = 0; ///< first byte in the fragment
+  std::uint32_t bytes = 0;  ///< of a plain packet
 };
 
 class fragment_walk {
@@ -28,12 +30,15 @@ public:
     b.offset = l2::fragment_header_bytes;
     for (; b.number < fragment_.boards && b.offset + header_bytes <= end_; ++b.number) {
       b.opaque = (word(b.offset + word_bytes) & l2::compressed_bit) != 0;
+      const std::uint32_t rows = word(b.offset) & l2::payload_mask;
+      b.bytes = rows == 0 ? l2::board_bytes
+                          : 2 * (l2::header_words + packet_lanes * rows + l2::footer_words);
       const std::uint32_t slot_here = l2::slot_of(word(b.offset + 4 * word_bytes));
       if (slot_here >= slot) {
         b.found = slot_here == slot;
         return b;
       }
-      b.offset = b.opaque ? end_of_opaque(b.offset) : b.offset + l2::board_bytes;
+      b.offset = b.opaque ? end_of_opaque(b.offset) : b.offset + b.bytes;
     }
     return b;
   }

@@ -2,6 +2,7 @@
 #include "bench/harness/made_up_batch.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <span>
 #include <vector>
 
@@ -21,16 +22,30 @@ std::uint32_t sample_of(std::uint32_t w, board_kind kind) {
   return samples_per_board / channels * (w % channels) + w / channels;
 }
 
-void put_board(std::byte* at, const event_entry& event, const board_entry& board,
-               std::span<const std::uint16_t> samples) {
+constexpr std::uint32_t all_rows = l2::waveform_samples;
+
+/// 8 for every other board, 16 for every fourth …, 64.
+std::uint32_t varied_rows(std::uint32_t board) {
+  constexpr std::uint32_t step = 8;
+  constexpr std::uint32_t odd_factor = 0x9e3779b9; // boards of a length are not adjacent
+  const auto halvings = static_cast<std::uint32_t>(std::countl_zero(board * odd_factor));
+  return step * (1 + std::min(halvings, all_rows / step - 1));
+}
+
+/// Returns the bytes of the packet.
+std::uint32_t put_board(std::byte* at, const event_entry& event, const board_entry& board,
+                        std::uint32_t rows, std::span<const std::uint16_t> samples) {
+  std::byte* const begin = at;
   for (int w = 0; w < l2::header_words; ++w, at += 2)
     store_big(at, l2::expected_header_word(w, event.spill, event.number, board.slot,
                                            event.reference_time));
-  for (std::uint32_t w = 0; w < samples_per_board; ++w, at += 2) {
+  if (rows != all_rows) store_big(begin, static_cast<std::uint16_t>(l2::header_tag | rows));
+  for (std::uint32_t w = 0; w < rows * l2::waveforms_per_board; ++w, at += 2) {
     const auto sample = std::min(samples[sample_of(w, board.kind)], l2::payload_mask);
     store_big(at, static_cast<std::uint16_t>(l2::sample_tag | sample)); // pulses may overflow
   }
   for (int w = 0; w < l2::footer_words; ++w, at += 2) store_big(at, l2::footer_tag);
+  return static_cast<std::uint32_t>(at - begin);
 }
 
 } // namespace
@@ -39,7 +54,7 @@ batch_capacity made_up_capacity(std::uint32_t events) {
   return capacity_of(readout::koto(), events, piece_bytes);
 }
 
-void make_up_batch(input_batch& batch, std::uint32_t spills) {
+void make_up_batch(input_batch& batch, std::uint32_t spills, bool varied) {
   const readout crates = readout::koto();
   // Too many waveforms for a cache, but few enough to create quickly.
   constexpr std::uint32_t boards_made = 1 << 12;
@@ -57,25 +72,27 @@ void make_up_batch(input_batch& batch, std::uint32_t spills) {
     event.boards = crates.boards();
     for (std::uint32_t c = 0; c < crates.size(); ++c) {
       const crate_readout& crate = crates.crates[c];
-      const auto bytes = static_cast<std::uint32_t>(l2::fragment_bytes(crate.boards));
       const std::uint32_t first_board = batch.used_boards;
       store_big(content.data(), l2::fragment_header(event.number));
       std::uint32_t at = l2::fragment_header_bytes;
-      for (std::uint8_t k = 0; k < crate.boards; ++k, at += l2::board_bytes) {
+      for (std::uint8_t k = 0; k < crate.boards; ++k) {
         board_entry b;
         b.event = batch.used_events;
         b.fragment = batch.used_fragments;
         b.offset = at;
-        b.bytes = l2::board_bytes;
         b.slot = static_cast<std::uint8_t>(l2::first_slot + k);
         b.kind = crate.kind;
-        put_board(content.data() + at, event, b,
-                  std::span(samples).subspan(std::size_t{batch.used_boards % boards_made} *
-                                                 samples_per_board,
-                                             samples_per_board));
+        const bool is_short = varied && crate.kind == board_kind::sampling_125_mhz;
+        b.bytes = put_board(content.data() + at, event, b,
+                            is_short ? varied_rows(batch.used_boards) : all_rows,
+                            std::span(samples).subspan(
+                                std::size_t{batch.used_boards % boards_made} * samples_per_board,
+                                samples_per_board));
+        at += b.bytes;
         batch.boards[batch.used_boards++] = b;
       }
       store_big(content.data() + at, l2::fragment_trailer);
+      const std::uint32_t bytes = at + l2::fragment_trailer_bytes;
       fragment_entry& f = add_fragment(batch, c, std::span(content).first(bytes));
       f.first_board = first_board;
       f.boards = crate.boards;

@@ -15,7 +15,8 @@ namespace l3::bench {
 [[nodiscard]] batch_capacity made_up_capacity(std::uint32_t events);
 
 /// Fills the batch's event table, always with the same events, numbered from 1, of several spills
-/// in turn.
-void make_up_batch(input_batch& batch, std::uint32_t spills = 1);
+/// in turn. `varied`: boards of 125 MHz send 8, 16 … 64 rows of samples, each next number half as
+/// often, and the number in their first word. Only the decoder of bench/decode takes such packets.
+void make_up_batch(input_batch& batch, std::uint32_t spills = 1, bool varied = false);
 
 } // namespace l3::bench

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "bench/counts/device_counts.hpp"
+
 namespace l3::bench {
 namespace {
 
@@ -19,6 +21,14 @@ double time_of(const entrant& x, const effort& e) {
   for (std::uint32_t i = 0; i < e.passes; ++i) x.run();
   x.finish();
   return (seconds_now(e.by) - begin) / e.passes;
+}
+
+/// Since the last call.
+std::uint64_t take_warp_instructions() {
+  std::uint64_t n = 0;
+  if (take_device_counts != nullptr)
+    for (const device_count& c : take_device_counts()) n += c.warp_instructions;
+  return n;
 }
 
 } // namespace
@@ -37,6 +47,8 @@ timing summary(std::vector<double> seconds) {
 std::vector<timing> measure(std::span<const entrant> entrants, effort e) {
   std::vector<std::vector<double>> seconds(entrants.size());
   std::vector<bool> right(entrants.size(), true);
+  std::vector<std::uint64_t> counted(entrants.size());
+  if (take_device_counts != nullptr) e.passes = 1; // the simulated device's times mean nothing
   const std::uint32_t warming_rounds = e.from == start::in_turn ? 1 : 0;
   for (std::uint32_t round = 0; round < warming_rounds + e.rounds; ++round) {
     if (e.from == start::cold) {
@@ -49,7 +61,9 @@ std::vector<timing> measure(std::span<const entrant> entrants, effort e) {
         x.finish();
       }
       if (e.from != start::cold) x.poison();
+      static_cast<void>(take_warp_instructions());
       const double took = time_of(x, e);
+      counted[i] = take_warp_instructions() / e.passes;
       if (round >= warming_rounds) seconds[i].push_back(took);
       right[i] = right[i] && x.is_right();
     }
@@ -58,6 +72,7 @@ std::vector<timing> measure(std::span<const entrant> entrants, effort e) {
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     all.push_back(summary(std::move(seconds[i])));
     all.back().right = right[i];
+    all.back().warp_instructions = counted[i];
   }
   return all;
 }

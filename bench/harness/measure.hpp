@@ -55,7 +55,9 @@ struct timing {
   double median = 0;
   double low = 0; ///< quartiles
   double high = 0;
-  bool right = true;           ///< every output was right
+  bool right = true; ///< every output was right
+  /// Of the kernels in one run, on the simulated device, which counts them; else 0.
+  std::uint64_t warp_instructions = 0;
   std::vector<double> seconds; ///< by round
 };
 

@@ -123,6 +123,7 @@ json::object rated(json::object row, std::string_view rate, double amount, const
   row["low_quartile"] = amount / t.high;
   row["high_quartile"] = amount / t.low;
   row["right"] = t.right;
+  if (t.warp_instructions != 0) row["warp_instructions"] = static_cast<double>(t.warp_instructions);
   return row;
 }
 

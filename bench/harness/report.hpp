@@ -16,7 +16,8 @@ namespace l3::bench {
 /// A report begins with the name of the bench and the processor.
 [[nodiscard]] boost::json::object report_of(std::string_view bench);
 
-/// The row with `amount` per second, its quartiles, and whether the output was right.
+/// The row with `amount` per second, its quartiles, whether the output was right, and the executed
+/// instructions, where they are counted.
 [[nodiscard]] boost::json::object rated(boost::json::object row, std::string_view rate,
                                         double amount, const timing& t);
 

@@ -21,7 +21,8 @@ BENCHES = {
     "memory": (["--backend", "none", "--hot", "4096", "--bytes", "8192", *ONCE], "memcpy, one core, from memory"),
     "device": (["--backend", "pool", "--threads", "2", "--least", "8KiB", "--most", "1MiB", *ONCE], "koto-l3, board packets, strong codec"),
     "decode": (["--backend", "serial", "--events", "2", *ONCE], "+ opportunistic looping"),
-    "select": (["--backend", "serial", "--events", "2", *ONCE], "measure_pulses"),
+    "decode varied": (["--backend", "pool", "--threads", "2", "--events", "2", "--varied", *ONCE], "+ big banks first"),
+    "select": (["--backend", "serial", "--events", "2", "--slices", "2", *ONCE], "find_clusters with connectors"),
     "sort": (["--backend", "none", "--segments", "2", *ONCE], "std::sort"),
     "engine": (["--backend", "serial", "--events", "2", "--batches", "4", *ONCE], "engine, serial"),
 }
@@ -63,7 +64,7 @@ def main():
             failed += 1
             print("device: the energy of the processors is not counted")
         for name, (options, row) in BENCHES.items():
-            command = [sys.argv[1], name, *(str(waveforms) if o == "WAVEFORMS" else o for o in options)]
+            command = [sys.argv[1], name.split()[0], *(str(waveforms) if o == "WAVEFORMS" else o for o in options)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
             if done.returncode != 0 or row not in done.stdout:
                 failed += 1
