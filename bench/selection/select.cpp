@@ -20,7 +20,7 @@ namespace {
 struct select_row {
   part_kind kind;
   std::string name;
-  timing time; ///< per batch
+  timing time; ///< of all slices
 };
 
 struct select_report {
@@ -31,7 +31,8 @@ struct select_report {
 
   std::string where;
   std::uint32_t cores = 0; ///< 0: a device
-  std::uint32_t events = 0;
+  std::uint32_t slices = 0;
+  std::uint32_t events = 0; // of all slices, like all below
   std::uint64_t input_bytes = 0;
   std::uint32_t kept = 0;
   std::string no_device; ///< why no device was measured
@@ -47,6 +48,21 @@ struct select_report {
 };
 
 namespace json = boost::json;
+
+/// Adds the times of a further slice.
+void add_slice(std::vector<select_row>& to, std::vector<select_row> slice) {
+  if (to.empty()) return to.swap(slice);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    timing& all = to[i].time;
+    const timing& one = slice[i].time;
+    for (std::size_t round = 0; round < all.seconds.size(); ++round)
+      all.seconds[round] += one.seconds[round];
+    timing sum = summary(std::move(all.seconds));
+    sum.right = all.right && one.right;
+    sum.warp_instructions = all.warp_instructions + one.warp_instructions;
+    all = std::move(sum);
+  }
+}
 
 /// All parts take turns; a timing has `passes`. One core is timed by the thread's own clock.
 std::vector<select_row> measure_selection(const select_runner& runner, std::uint32_t rounds,
@@ -93,6 +109,7 @@ json::object to_json(const select_report& r) {
   report["backend"] = r.where;
   report["cores"] = r.cores;
   report["no_device"] = r.no_device;
+  report["slices"] = r.slices;
   report["events"] = r.events;
   report["kept"] = r.kept;
   report["fragment_bytes"] = r.input_bytes;
@@ -114,6 +131,7 @@ json::object to_json(const select_report& r) {
     if (r.cores != 0)
       o["events_per_second_and_core"] = r.events_per_second(row.time.median) / cores;
     o["seconds_per_event"] = row.time.median / r.events;
+    o["seconds"] = row.time.median;
     o["of_decode"] = r.of_decode(row).median;
     rows.push_back(std::move(o));
   }
@@ -133,6 +151,7 @@ struct bench_select_options {
   compute_settings compute;
   std::string selection = built_in;
   std::uint32_t events = 0;
+  std::uint32_t slices = 1;
   turn_options turns;
 };
 
@@ -156,20 +175,22 @@ int run_select_bench(const bench_select_options& o) {
   const loaded_selection selection = load(o.selection, d, run);
   const selection_program program = selection.program();
   const std::uint32_t on_its_own = cuda ? events_on_device : events_on_cpu;
-  const select_batch batch(d, o.events != 0 ? o.events : on_its_own);
-  const select_expected expected = expect_selection(batch, program);
   const std::uint32_t threads = o.compute.where == backend::serial ? 1 : o.compute.threads;
-  const select_runner runner = cuda ? make_cuda_select_runner(batch, program, expected)
-                                    : make_cpu_select_runner(threads, batch, program, expected);
-
   select_report r;
-  r.where = runner.where;
-  r.cores = runner.cores;
-  r.events = batch.view().events.size();
-  r.input_bytes = batch.fragment_bytes();
-  r.kept = expected.kept;
+  r.slices = o.slices;
   r.no_device = cuda ? "" : o.compute.where != backend::automatic ? "by request" : why_no_cuda();
-  r.rows = measure_selection(runner, o.turns.rounds, cuda ? device_passes : 1);
+  for (std::uint32_t slice = 1; slice <= o.slices; ++slice) {
+    const select_batch batch(d, o.events != 0 ? o.events : on_its_own, slice);
+    const select_expected expected = expect_selection(batch, program);
+    const select_runner runner = cuda ? make_cuda_select_runner(batch, program, expected)
+                                      : make_cpu_select_runner(threads, batch, program, expected);
+    r.where = runner.where;
+    r.cores = runner.cores;
+    r.events += batch.view().events.size();
+    r.input_bytes += batch.fragment_bytes();
+    r.kept += expected.kept;
+    add_slice(r.rows, measure_selection(runner, o.turns.rounds, cuda ? device_passes : 1));
+  }
   return print_report(to_json(r), o.turns.as_json, r.all_right());
 }
 
@@ -181,7 +202,9 @@ void add_bench_select(command_line program, command_body& run) {
       "select", "Each algorithm of the selection on simulated events, beside their decoding");
   add_compute_options(c, o->compute);
   c.add_option("--selection", o->selection, "Cuts, counters and lines").capture_default_str();
-  add_count(c, "--events", o->events, "In the batch; 0: more than caches hold", 0, 4096);
+  add_count(c, "--events", o->events, "In a slice; 0: more than caches hold", 0, 4096);
+  add_count(c, "--slices", o->slices, "Time slices, each with its own events; times are of all", 1,
+            1000);
   add_turn_options(c, o->turns);
   c.callback([o, &run] { run = [o] { return run_select_bench(*o); }; });
 }

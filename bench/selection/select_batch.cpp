@@ -12,8 +12,6 @@
 namespace l3::bench {
 namespace {
 
-constexpr std::uint32_t spill = 1;
-
 // Independent random streams.
 constexpr std::uint64_t front_end_stream = 1;
 constexpr std::uint64_t plan_stream = 2;
@@ -21,7 +19,7 @@ constexpr std::uint64_t event_stream = 3;
 
 } // namespace
 
-select_batch::select_batch(const detector& d, std::uint32_t events)
+select_batch::select_batch(const detector& d, std::uint32_t events, std::uint32_t spill)
     : held_batch(d.crates(), events) {
   const front_end electronics(d, front_end_stream);
   event_maker maker(d);

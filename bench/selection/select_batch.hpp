@@ -15,8 +15,8 @@ namespace l3::bench {
 
 class select_batch : public held_batch {
 public:
-  /// Always the same events.
-  select_batch(const detector& d, std::uint32_t events);
+  /// Always the same events for one spill.
+  select_batch(const detector& d, std::uint32_t events, std::uint32_t spill = 1);
 
 private:
   void add(const readout& crates, event_key key, std::span<const std::byte> event);

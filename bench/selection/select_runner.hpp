@@ -17,10 +17,11 @@ namespace l3::bench {
 
 enum class part_kind : std::uint8_t {
   copy,
-  decode,    ///< only the measurement for packing
-  algorithm, ///< of the sequence; the first one also decodes
-  selection, ///< the whole sequence
-  packing,   ///< the whole sequence, and packing of the kept events
+  decode,      ///< only the measurement for packing
+  algorithm,   ///< of the sequence; the first one also decodes
+  alternative, ///< to one of them, with the same output
+  selection,   ///< the whole sequence
+  packing,     ///< the whole sequence, and packing of the kept events
 };
 
 struct select_part {

@@ -18,6 +18,7 @@
 
 #include "bench/harness/packed_events.hpp"
 #include "bench/harness/queue_memory.hpp"
+#include "bench/selection/connectors.hpp"
 #include "bench/selection/select_runner.hpp"
 #include "selection/engine/frame_parts.hpp"
 #include "selection/engine/selecting_plan.hpp"
@@ -77,6 +78,10 @@ public:
     for (std::size_t i = 0; i < steps_.size(); ++i)
       add(part_kind::algorithm, algorithms::infos()[plan_.steps[i]].name, expected.by_step[i],
           expected.by_step[i + 1], [this, i] { steps_[i]->run(memory_.queue(), frame_); });
+    for (std::size_t i = 0; connectors_ && i < steps_.size(); ++i)
+      if (algorithms::infos()[plan_.steps[i]].name == find_clusters::name)
+        add(part_kind::alternative, "find_clusters with connectors", expected.by_step[i],
+            expected.by_step[i + 1], [this] { connectors_->run(memory_.queue(), frame_); });
     add(part_kind::selection, "all algorithms", none, every, [this] { run_steps(); });
     add(part_kind::packing, "all algorithms, and packing", none, every, [this] {
       run_steps();
@@ -172,8 +177,13 @@ private:
                                {}};
     auto* const slots = static_cast<std::byte*>(columns.take_bytes(plan_.bytes));
     if (slots == nullptr) return {};
-    return algorithms::bind<Queue>(
-        plan_, {plan_, capacity_, slots, reinterpret_cast<std::byte*>(summary.data())});
+    const slot_memory memory(plan_, capacity_, slots, reinterpret_cast<std::byte*>(summary.data()));
+    for (const std::size_t i : plan_.steps)
+      if (algorithms::infos()[i].name == find_clusters::name)
+        connectors_ =
+            std::make_unique<sequence_details::bound_step<Queue, find_clusters_by_connectors>>(
+                memory);
+    return algorithms::bind<Queue>(plan_, memory);
   }
 
   queue_memory<Queue> memory_;
@@ -190,6 +200,7 @@ private:
   column<const std::uint64_t> starts_;
   selection_frame frame_;
   steps steps_;
+  std::unique_ptr<sequence_step<Queue>> connectors_; ///< if the sequence finds clusters
 };
 
 template <class MakeQueue>

@@ -94,35 +94,13 @@ struct find_clusters {
                         const board_signals::columns::const_view& signal,
                         const clusters::columns::view& cluster,
                         const calorimeter::columns::view& all) const {
-    const selection_tables& tables = frame.tables;
-    const std::uint32_t n = crystals_of(tables);
-    clear(b, s);
-    b.sync();
-    collect(b, s, frame, n, pulse, signal);
-    b.sync();
-    if (s.repeated != 0) {
-      take_highest(b, s, frame, n, pulse, signal);
+    find(b, s, frame, pulse, signal, cluster, all, [&] {
+      hang(b, s, frame.tables);
       b.sync();
-    }
-    add_to_steps(b, s, tables.constants);
-    b.sync();
-    for_each(b, 1, [&](std::uint32_t) { s.time = time_of(s, tables.constants); });
-    b.sync();
-    leave_out(b, s, tables.constants);
-    b.sync();
-    hang(b, s, tables);
-    b.sync();
-    flatten(b, s);
-    b.sync();
-    join(b, s, tables);
-    b.sync();
-    find_roots(b, s);
-    b.sync();
-    s.roots.rank(b);
-    b.sync();
-    sum_up(b, s, tables);
-    b.sync();
-    write(b, s, cluster, all);
+      flatten(b, s);
+      b.sync();
+      join(b, s, frame.tables);
+    });
   }
 
   /// Returns the promise that the output breaks; nullptr if it keeps all.
@@ -165,7 +143,41 @@ struct find_clusters {
     return since >= cut.crystal_from && since <= cut.crystal_to;
   }
 
-private:
+protected:
+  /// `unite` puts neighbouring crystals in time, until then each a set of its own, into one set.
+  template <block B, class Unite>
+  L3_FN static void find(const B& b, shared& s, const selection_frame& frame,
+                         const pulses::columns::const_view& pulse,
+                         const board_signals::columns::const_view& signal,
+                         const clusters::columns::view& cluster,
+                         const calorimeter::columns::view& all, Unite&& unite) {
+    const selection_tables& tables = frame.tables;
+    const std::uint32_t n = crystals_of(tables);
+    clear(b, s);
+    b.sync();
+    collect(b, s, frame, n, pulse, signal);
+    b.sync();
+    if (s.repeated != 0) {
+      take_highest(b, s, frame, n, pulse, signal);
+      b.sync();
+    }
+    add_to_steps(b, s, tables.constants);
+    b.sync();
+    for_each(b, 1, [&](std::uint32_t) { s.time = time_of(s, tables.constants); });
+    b.sync();
+    leave_out(b, s, tables.constants);
+    b.sync();
+    unite();
+    b.sync();
+    find_roots(b, s);
+    b.sync();
+    s.roots.rank(b);
+    b.sync();
+    sum_up(b, s, tables);
+    b.sync();
+    write(b, s, cluster, all);
+  }
+
   template <block B>
   L3_FN static void add_to_steps(const B& b, shared& s, const selection_constants& cut) {
     for_each(b, s.seen, [&](std::uint32_t i) {

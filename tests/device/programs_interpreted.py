@@ -64,6 +64,16 @@ class Programs(unittest.TestCase):
                 self.assertEqual(sum(row["what"].startswith("a ") for row in report["rows"]), 5)
                 self.assertTrue(all(fit.get("device_joules_per_gib", 1) > 0 for fit in report["fits"]), report)
 
+    def test_decoders_and_finders_of_clusters_agree_with_the_cpu(self):
+        for words in (["decode", "--events", "1", "--varied"], ["select", "--events", "2"]):
+            for schedule in SCHEDULES.values():
+                with self.subTest(words[0], schedule=schedule):
+                    done = subprocess.run([PROGRAMS / "koto-l3-bench", *words, "--backend", "cuda", "--rounds", "1", "--json"], capture_output=True,
+                                          text=True, timeout=300, check=True, env=dict(os.environ, L3_DEVICE_SCHEDULE=schedule))
+                    rows = json.loads(done.stdout)["rows"]
+                    self.assertTrue(all(row["right"] for row in rows), rows)
+                    self.assertGreater(sum("warp_instructions" in row for row in rows), 6)
+
     def test_frames_in_flight_give_the_bytes_of_the_cpu_with_and_without_a_selection(self):
         words = ["engine", "--backend", "cuda", "--select", "--events", "8", "--frames", "2", "--batches", "2", "--rounds", "1", "--json"]
         done = subprocess.run([PROGRAMS / "koto-l3-bench", *words], capture_output=True, text=True, timeout=300, check=True)

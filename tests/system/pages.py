@@ -149,8 +149,8 @@ class Pictures(browser.InABrowser):
         self.assertEqual(code, 0, said)
         made = {path.name: path.read_bytes() for path in out.iterdir()}
         self.assertEqual(made.keys(), {"page.png", "page-dark.png", "event.png", "event-dark.png",
-                                       "packing.svg", "kernels.svg", "threads.svg", "efficiency.svg", "way.svg"})
-        for name in ("packing", "kernels", "threads", "efficiency"):
+                                       "packing.svg", "kernels.svg", "threads.svg", "frames.svg", "efficiency.svg", "way.svg"})
+        for name in ("packing", "kernels", "threads", "frames", "efficiency"):
             self.assertRegex(made[f"{name}.svg"].decode(), rf"\./run pictures {name}<[\s\S]*; \d{{4}}-\d\d-\d\d<")
 
 
