@@ -231,19 +231,44 @@ def threads(short):
         if n in (1, 2, 4):
             built = bench("building", "--threads", n, "--datagrams", 64, "--events", 16 if short else 512, *few)
             rows.setdefault("event building", []).append((n, built["rows"][0]["events_per_second"] / 1e3))
-    d = chart.Drawing(900, 480, "Events a second, against threads", (
-        "koto-l3-bench engine --backend pool --select --threads T; koto-l3-bench building --threads T; ./run pictures threads", machine()))
     most = max(n for n, _ in rows["packing alone"])
-    ideal = [points[0][1] * min(most, cores) for points in rows.values()]
-    c = chart.Chart(d, chart.Axis("threads", 0.93, most * 1.07, log=True, marks=[n for n, _ in rows["packing alone"]]),
-                    chart.Axis("thousands of events a second", *around([*ideal, *(p[1] for points in rows.values() for p in points)]), log=True), 240)
+    ideal = {name: points[0][1] * min(most, cores) for name, points in rows.items()}
+    d, c = events_a_second("threads", "koto-l3-bench engine --backend pool --select --threads T; koto-l3-bench building --threads T; ./run pictures threads",
+                           rows, "one thread", ideal.values())
     for n, (name, points) in enumerate(rows.items()):
-        c.curve(n, [points[0], (min(most, cores), ideal[n])], "dashed")
-        c.curve(n, points)
-        c.points(n, points)
-        c.name(n, name, f"{points[0][1]:.3g} k/s with one thread,", f"{max(p[1] for p in points):.3g} k/s at most")
+        c.curve(n, [points[0], (min(most, cores), ideal[name])], "dashed")
     c.name(None, "ideal", f"up to {cores} processors")
     return [("threads.svg", d.svg())]
+
+
+def events_a_second(against, commands, rows, first, also=()):
+    """A log-log chart of {name: [(number, thousands of events a second)]}."""
+    d = chart.Drawing(900, 480, f"Events a second, against {against}", (commands, machine()))
+    marks = sorted({n for points in rows.values() for n, _ in points})
+    c = chart.Chart(d, chart.Axis(against, 0.93, marks[-1] * 1.07, log=True, marks=marks),
+                    chart.Axis("thousands of events a second", *around([*also, *(p[1] for points in rows.values() for p in points)]), log=True), 240)
+    for n, (name, points) in enumerate(rows.items()):
+        c.curve(n, points)
+        c.points(n, points)
+        c.name(n, name, f"{points[0][1]:.3g} k/s with {first},", f"{max(p[1] for p in points):.3g} k/s at most")
+    return d, c
+
+
+def frames(short):
+    """Thousands of events a second by the frames in flight, each of which has its own queue (a stream of a GPU), and by their events."""
+    rows = {}
+    for backend, most in (("cuda", 0), ("pool", os.cpu_count()), ("pool", 1)):
+        for events in (4, 64) if backend == "pool" else (4, 64, 256):
+            for n in (1, 2) if short else (1, 2, 3, 4, 6, 8, 12, 16):
+                report = bench("engine", "--backend", backend, "--threads", most, "--frames", n, "--events", 1 if short else events, "--batches",
+                               n if short else max(n, 512 // events), *(("--rounds", 1) if short else ("--rounds", 5)))
+                if report:
+                    name = f"{events} events, " + ("GPU" if not most else f"{most} core{'s' if most > 1 else ''}")
+                    rows.setdefault(name, []).append((n, report["rows"][1]["events_per_second"] / 1e3))
+        if rows and backend == "cuda":
+            break
+    d, _ = events_a_second("frames in flight", "koto-l3-bench engine --threads T --frames F --events E; ./run pictures frames", rows, "one frame")
+    return [("frames.svg", d.svg())]
 
 
 def wilson(hits, of):
@@ -342,7 +367,7 @@ def tutorial(_short):
             yield file, (place.folder / file).read_text()
 
 
-PICTURES = {"page": page, "packing": packing, "kernels": kernels, "threads": threads, "efficiency": efficiency, "way": way, "tutorial": tutorial}
+PICTURES = {"page": page, "packing": packing, "kernels": kernels, "threads": threads, "frames": frames, "efficiency": efficiency, "way": way, "tutorial": tutorial}
 
 
 def main():
