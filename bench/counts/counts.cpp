@@ -11,7 +11,6 @@
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/selection/select_batch.hpp"
-#include "selection/algorithms/keep_waveforms.hpp"
 #include "selection/engine/make_engine.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "tools/command_line.hpp"
@@ -47,16 +46,6 @@ json::object row_of(const std::string& what, const device_count& c, std::uint64_
   row["shared_wavefronts_per_waveform"] = per(c.shared_wavefronts, waveforms);
   row["barriers_per_event"] = per(c.barriers, events);
   return row;
-}
-
-/// Lines keep each event on which they fire as suppressed; one line fires on all events.
-void suppress_all(selection_settings& s) {
-  for (line_settings& line : s.lines) {
-    line.prescale = 1;
-    line.control = 0;
-    line.payload = event_payload::suppressed;
-  }
-  s.sequence.emplace_back(std::string(keep_waveforms::name));
 }
 
 int run_counts(const counts_options& o) {

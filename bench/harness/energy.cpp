@@ -36,10 +36,19 @@ energy_meter::energy_meter(std::filesystem::path powercap, bool device)
   auto* const energy =
       look_up<int(void*, unsigned long long*)>(nvml, "nvmlDeviceGetTotalEnergyConsumption");
   if (begin == nullptr || find == nullptr || energy == nullptr) return;
-  if (begin() == 0 && find(0, &device_) == 0) total_energy_ = energy;
+  if (begin() != 0 || find(0, &device_) != 0) return;
+  total_energy_ = energy;
+  utilization_ = look_up<int(void*, unsigned*)>(nvml, "nvmlDeviceGetUtilizationRates");
 }
 
 used_energy energy_meter::read() const { return {read_processors(), read_device()}; }
+
+std::optional<double> energy_meter::busy() const {
+  constexpr double percent = 0.01;
+  unsigned kernels_and_memory[2] = {};
+  if (utilization_ == nullptr || utilization_(device_, kernels_and_memory) != 0) return {};
+  return percent * kernels_and_memory[0];
+}
 
 /// The sum over the packages: intel-rapl:0, intel-rapl:1 …, with that name on AMD's, too.
 std::optional<double> energy_meter::read_processors() const {

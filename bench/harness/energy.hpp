@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The energy that the processors and a GPU use, from the counters that they have themselves: RAPL
 // by way of /sys/class/powercap, which only root may read on most systems, and NVML. Both count the
-// whole chip, also while it waits.
+// whole chip, also while it waits. NVML also says which part of the time a GPU ran kernels.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,8 @@ public:
   energy_meter(std::filesystem::path powercap, bool device);
 
   [[nodiscard]] used_energy read() const;
+  /// Which part of the last second or less the device ran kernels, to 0.01; none: unknown.
+  [[nodiscard]] std::optional<double> busy() const;
 
 private:
   [[nodiscard]] std::optional<double> read_processors() const;
@@ -33,6 +35,7 @@ private:
   std::filesystem::path powercap_;
   void* device_ = nullptr; ///< NVML's; lives as long as the process
   int (*total_energy_)(void*, unsigned long long*) = nullptr;
+  int (*utilization_)(void*, unsigned*) = nullptr; ///< of kernels and of memory, in percent
 };
 
 } // namespace l3::bench

@@ -3,7 +3,7 @@
 // fast as possible: supervised engine, compute thread, drain thread, outbox. There are no sockets
 // and no event building, which the network's rate limits; a simulated receiver stores each block at
 // once. Events are simulated. The limit of the same run: the same frames copied to the device
-// without computing, on a CPU one core's memcpy of them.
+// without computing, on a CPU one core's memcpy of them; with --rate, that rate.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "bench/harness/energy.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/pipeline/arrivals.hpp"
@@ -33,6 +34,9 @@ struct daemon_options {
   std::uint32_t frames = 6;
   std::uint32_t events = 64;
   std::uint32_t batches = 64;
+  std::uint64_t rate = 0; // of fragment bytes in a second; 0: as fast as possible
+  std::string only;
+  bool strong = false;
   turn_options turns{.rounds = 5};
 };
 
@@ -43,6 +47,7 @@ daemon_settings settings_of(const daemon_options& o, const detector& d, bool sel
   s.building.crates = d.crates();
   s.frames.count = static_cast<std::uint16_t>(o.frames);
   s.frames.events = o.events;
+  s.outbox.codec = o.strong ? codec_id::strong : codec_id::koto;
   if (selects) s.selection = {built_in, built_in, ""};
   return s;
 }
@@ -65,10 +70,15 @@ public:
   memory_fed_daemon(const memory_fed_daemon&) = delete;
   memory_fed_daemon& operator=(const memory_fed_daemon&) = delete;
 
-  /// Submits frames as they become free, and returns when all their events are accounted for.
-  void run(std::uint32_t batches) {
+  /// Submits a frame each `interval`, or as they become free, and returns when all their events are
+  /// accounted for.
+  void run(std::uint32_t batches, std::chrono::duration<double> interval) {
     const std::uint64_t before = settled();
-    for (std::uint32_t i = 0; i < batches; ++i) submit(wait_for_free());
+    const auto begin = steady_clock::now();
+    for (std::uint32_t i = 0; i < batches; ++i) {
+      std::this_thread::sleep_until(begin + (i + 1) * interval);
+      submit(wait_for_free());
+    }
     while (settled() < before + std::uint64_t{batches} * full_.used_events)
       std::this_thread::sleep_for(look_again);
   }
@@ -131,6 +141,12 @@ private:
   std::jthread stores_;
 };
 
+/// What the device does during the last run of a daemon.
+struct device_use {
+  std::optional<double> watts;
+  std::optional<double> busy; ///< part of the time in which it runs kernels
+};
+
 /// Bytes of a batch's packed events from the reference executor.
 std::uint64_t expected_bytes(const select_batch& events, const daemon_settings& s) {
   std::optional<loaded_selection> selection;
@@ -139,8 +155,9 @@ std::uint64_t expected_bytes(const select_batch& events, const daemon_settings& 
     selection.emplace(load_selection(s.selection, s.building.crates, s.run.number));
     program.emplace(selection->program());
   }
-  const auto reference =
-      make_engine({backend::serial, 0}, {events.capacity(), 1}, program ? &*program : nullptr);
+  engine_limits limits{events.capacity(), 1};
+  limits.codec = s.outbox.codec;
+  const auto reference = make_engine({backend::serial, 0}, limits, program ? &*program : nullptr);
   frame& f = *reference->frames()[0];
   events.copy_to(f.input);
   reference->start(f);
@@ -159,8 +176,14 @@ int run_bench(const daemon_options& o) {
   std::vector<std::unique_ptr<memory_fed_daemon>> daemons;
   std::vector<std::uint64_t> expected;
   std::vector<std::uint64_t> before(2);
+  const energy_meter meter("", device);
+  std::vector<device_use> uses(2);
   std::vector<entrant> entrants;
+  const double batch_bytes = static_cast<double>(events.fragment_bytes());
+  const std::chrono::duration<double> interval(
+      o.rate == 0 ? 0 : batch_bytes / static_cast<double>(o.rate));
   for (const bool selects : {false, true}) {
+    if (!o.only.empty() && selects != (o.only == "selection")) continue;
     const daemon_settings s = settings_of(o, d, selects);
     memory_fed_daemon* const one =
         daemons.emplace_back(std::make_unique<memory_fed_daemon>(s, events)).get();
@@ -169,7 +192,15 @@ int run_bench(const daemon_options& o) {
     entrants.push_back({"daemon, " + std::string(one->computes().name()) +
                             (selects ? ", selection" : ", every event kept"),
                         [one, which, &before] { before[which] = one->packed_bytes(); },
-                        [one, &o] { one->run(o.batches); },
+                        [=, &o, &meter, &uses] {
+                          const used_energy first = meter.read();
+                          const auto begin = steady_clock::now();
+                          one->run(o.batches, interval);
+                          const std::chrono::duration<double> took = steady_clock::now() - begin;
+                          uses[which] = {{}, meter.busy()};
+                          if (const auto joules = meter.read().since(first).device)
+                            uses[which].watts = *joules / took.count();
+                        },
                         [one, which, &before, &expected] {
                           return one->went_wrong() == 0 &&
                                  one->packed_bytes() - before[which] == expected[which];
@@ -178,11 +209,13 @@ int run_bench(const daemon_options& o) {
   std::vector<std::span<const std::byte>> inputs;
   for (const frame* f : daemons.front()->computes().frames())
     inputs.emplace_back(f->input.bytes.first(events.bytes().size()));
-  entrants.insert(entrants.begin(),
-                  device ? cuda_arrivals(inputs, o.batches) : memcpy_arrivals(inputs, o.batches));
+  if (o.rate == 0)
+    entrants.insert(entrants.begin(),
+                    device ? cuda_arrivals(inputs, o.batches) : memcpy_arrivals(inputs, o.batches));
   const std::vector<timing> times =
       measure(entrants, {o.turns.rounds, 1, start::in_turn, timer::wall});
-  const double bytes = static_cast<double>(events.fragment_bytes()) * o.batches;
+  const double bytes = batch_bytes * o.batches;
+  const double limit = o.rate == 0 ? times[0].median : interval.count() * o.batches;
   json::object report = report_of("daemon");
   report["frames"] = o.frames;
   report["events"] = o.events;
@@ -191,7 +224,12 @@ int run_bench(const daemon_options& o) {
   for (std::size_t i = 0; i < times.size(); ++i) {
     json::object row = rated({{"what", entrants[i].name}}, "bytes_per_second", bytes, times[i]);
     row["events_per_second"] = static_cast<double>(o.events) * o.batches / times[i].median;
-    row["of_limit"] = times[0].median / times[i].median;
+    row["of_limit"] = limit / times[i].median;
+    if (const std::size_t first = times.size() - daemons.size(); i >= first) {
+      const device_use& use = uses[i - first];
+      row["device_watts"] = use.watts ? json::value(*use.watts) : nullptr;
+      row["device_busy"] = use.busy ? json::value(*use.busy) : nullptr;
+    }
     rows.push_back(std::move(row));
   }
   report["rows"] = std::move(rows);
@@ -208,6 +246,12 @@ void add_bench_daemon(command_line program, command_body& run) {
   add_count(c, "--frames", o->frames, "In circulation", 2, 64);
   add_count(c, "--events", o->events, "Of a frame", 1, 1024);
   add_count(c, "--batches", o->batches, "In one timing", 1, 100'000);
+  c.add_option("--rate", o->rate, "Of fragments in a second; 0: as fast as possible")
+      .transform(size_in_bytes())
+      .capture_default_str();
+  c.add_option("--only", o->only, "Only the daemon that selects, or that keeps every event")
+      .check(one_of({"selection", "all"}));
+  c.add_flag("--strong", o->strong, "Packed in the strong codec");
   add_turn_options(c, o->turns);
   c.callback([o, &run] { run = [o] { return run_bench(*o); }; });
 }

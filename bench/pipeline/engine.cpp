@@ -30,6 +30,8 @@ struct engine_options {
   std::uint32_t events = 64;
   std::uint32_t batches = 32;
   bool select = false;
+  bool suppressed = false;
+  bool strong = false;
   turn_options turns{.rounds = 9};
 };
 
@@ -40,7 +42,8 @@ public:
     if (!o.select) return;
     constexpr std::uint32_t run = 1;
     const detector d = default_detector();
-    selection_.emplace(load_selection({built_in, built_in, ""}, d.crates(), run));
+    selection_.emplace(load_selection({built_in, built_in, ""}, d.crates(), run,
+                                      o.suppressed ? suppress_all : nullptr));
     program_.emplace(selection_->program());
     simulated_.emplace(d, o.events);
   }
@@ -103,7 +106,9 @@ public:
 private:
   std::unique_ptr<engine> make(const compute_settings& where, std::uint32_t frames,
                                const selection_program* program) const {
-    auto e = make_engine(where, {contents_.capacity(), frames}, program);
+    engine_limits limits{contents_.capacity(), frames};
+    limits.codec = options_.strong ? codec_id::strong : codec_id::koto;
+    auto e = make_engine(where, limits, program);
     for (frame* f : e->frames()) contents_.fill(f->input);
     return e;
   }
@@ -173,7 +178,11 @@ void add_bench_engine(command_line program, command_body& run) {
   add_count(c, "--frames", o->frames, "In flight at a time", 1, 16);
   add_count(c, "--events", o->events, "Of a frame", 1, 1024);
   add_count(c, "--batches", o->batches, "In one timing; at least one a frame", 1, 100'000);
-  c.add_flag("--select", o->select, "Simulated events, and also an engine that selects them");
+  const auto select =
+      c.add_flag("--select", o->select, "Simulated events, and also an engine that selects them");
+  c.add_flag("--suppressed", o->suppressed, "The selection keeps every event, but as suppressed")
+      .needs(select);
+  c.add_flag("--strong", o->strong, "Packed in the strong codec");
   add_turn_options(c, o->turns);
   c.callback([o, &run] { run = [o] { return engine_bench(*o).run(); }; });
 }

@@ -2,8 +2,10 @@
 #include "bench/selection/select_batch.hpp"
 
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "selection/algorithms/keep_waveforms.hpp"
 #include "tools/simulation/event_maker.hpp"
 #include "tools/simulation/front_end.hpp"
 #include "tools/simulation/simulation.hpp"
@@ -65,6 +67,15 @@ void select_batch::enter_boards(const crate_readout& crate, event_key key, fragm
   }
   if (f.crate == 0) event.reference_time = found.time.value_or(0);
   batch_.used_boards += found.boards;
+}
+
+void suppress_all(selection_settings& s) {
+  for (line_settings& line : s.lines) {
+    line.prescale = 1;
+    line.control = 0;
+    line.payload = event_payload::suppressed;
+  }
+  s.sequence.emplace_back(std::string(keep_waveforms::name));
 }
 
 } // namespace l3::bench

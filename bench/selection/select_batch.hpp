@@ -9,6 +9,7 @@
 
 #include "bench/harness/held_batch.hpp"
 #include "selection/detector/detector.hpp"
+#include "selection/trigger/settings.hpp"
 #include "transport/format/event_key.hpp"
 
 namespace l3::bench {
@@ -23,5 +24,8 @@ private:
   void enter_boards(const crate_readout& crate, event_key key, fragment_entry& f,
                     event_entry& event);
 };
+
+/// Lines keep each event on which they fire as suppressed; one line fires on all events.
+void suppress_all(selection_settings& s);
 
 } // namespace l3::bench

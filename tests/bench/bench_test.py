@@ -24,7 +24,8 @@ BENCHES = {
     "decode varied": (["--backend", "pool", "--threads", "2", "--events", "2", "--varied", *ONCE], "+ big banks first"),
     "select": (["--backend", "serial", "--events", "2", "--slices", "2", *ONCE], "find_clusters with connectors"),
     "sort": (["--backend", "none", "--segments", "2", *ONCE], "std::sort"),
-    "engine": (["--backend", "serial", "--events", "2", "--batches", "4", *ONCE], "engine, serial"),
+    "engine": (["--backend", "serial", "--events", "2", "--batches", "4", "--select", "--suppressed", "--strong", *ONCE], "engine, serial, selection"),
+    "daemon": (["--backend", "serial", "--events", "2", "--batches", "6", "--rate", "50MB", "--only", "selection", *ONCE], "daemon, serial, selection"),
 }
 
 

@@ -112,6 +112,33 @@ def check_no_gpu(bundle, folder, **environment):
     assert "passed" not in result.stdout, result.stdout
 
 
+def check_quarter(bundle, folder):
+    """The bundle has all that the quarter of an hour calls: each test, and each bench with its options, which without a device
+    fails for that reason only."""
+    stand_in = folder / "quarter"
+    for test in [*(bundle / "tests").iterdir(), stand_in / "bin/koto-l3", stand_in / "path/compute-sanitizer"]:
+        body = 'shift 4\nexec "$@"' if test.name == "compute-sanitizer" else 'echo "[  PASSED  ] 1 test."'
+        write_program(stand_in / test.parent.name / test.name, body)
+    write_program(stand_in / "bin/koto-l3-bench", f'echo "$*" >>{stand_in}/benches')
+    write_program(stand_in / "path/ncu", 'while [ "${1##*/}" != koto-l3-bench ]; do shift; done\nexec "$@"')
+    shutil.copy(bundle / "gpu-check", stand_in)
+    shutil.copy(bundle / "VERSION", stand_in)
+    result = run(stand_in / "gpu-check", "--only", "quarter", "--out", stand_in / "out", env={"PATH": f"{stand_in}/path:/usr/bin:/bin"})
+    rows = [words for line in result.stdout.splitlines() if len(words := line.split()) > 1]
+    assert not [r for r in rows if r[0].endswith("_test") and r[1] != "passed"], result.stdout
+    benches = (stand_in / "benches").read_text().splitlines()
+    assert len(benches) > 10, benches
+    for bench in benches:
+        result = clean_run(bundle / "bin/koto-l3-bench", *bench.split(), folder=folder, CUDA_VISIBLE_DEVICES="")
+        assert result.returncode == NO_GPU, f"{bench} ended with {result.returncode}: {result.stderr}"
+
+
+def write_program(path, body):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
 def main():
     cmake, build = sys.argv[1:]
     with tempfile.TemporaryDirectory() as temporary:
@@ -130,6 +157,7 @@ def main():
         check_programs(bundle, elsewhere)
         check_what_hosts_bring(bundle, binaries)
         check_no_gpu(bundle, elsewhere)
+        check_quarter(bundle, elsewhere)
         check_cpu_tests(bundle, elsewhere)
 
 
