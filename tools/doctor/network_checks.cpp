@@ -98,10 +98,10 @@ void check_driver(const daemon_settings& s, const std::string& card, const card_
   check_queues(s, card, is, to);
   if (is.gathers && *is.gathers)
     tell(to, "network.gro." + card,
-         fmt::format("{} gathers packets before the kernel handles them (GRO)", card));
+         fmt::format("{} gathers packets that have a UDP checksum (GRO)", card));
   else if (is.gathers)
     tell(to, "network.gro." + card,
-         fmt::format("{} does not gather packets (GRO): the kernel handles each one", card),
+         fmt::format("{} does not gather packets that have a UDP checksum (GRO)", card),
          fmt::format("ethtool -K {} gro on", card));
 }
 

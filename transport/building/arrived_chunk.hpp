@@ -57,7 +57,6 @@ void write_boards(std::uint16_t slots, const board_entry& like, std::span<board_
 struct datagram {
   l2::datagram_header header;
   std::uint32_t bytes = 0; ///< of the payload, at most chunk_bytes
-  bool is_refused = false; ///< it was counted already
 };
 
 struct batch_in_use;

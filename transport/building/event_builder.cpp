@@ -95,7 +95,7 @@ void event_builder::refill(landing_ring& ring) {
 
 /// Replaces slots of a batch that has closed, unless the kernel may be writing into them.
 void event_builder::exchange_slots(landing_ring& ring) {
-  if (!ring.is_behind(batches_.current()) || !ring.try_use()) return;
+  if (!ring.is_behind() || !ring.try_use()) return;
   ring.release();
   refill(ring);
   ring.end_use();
@@ -103,7 +103,10 @@ void event_builder::exchange_slots(landing_ring& ring) {
 
 void event_builder::change_batch(input_batch* next) {
   batches_.move_to(next, now_);
-  for (landing_ring* ring : rings_) exchange_slots(*ring);
+  for (landing_ring* ring : rings_) {
+    ring->change_batch();
+    exchange_slots(*ring);
+  }
 }
 
 /// Submits batches and reports ended spills.
@@ -141,7 +144,6 @@ void event_builder::land(landing_ring& ring, std::span<const datagram> datagrams
     const datagram& d = datagrams[n];
     landing_ring::entry& e = ring.free_entry(n);
     e.what = landing_ring::content::nothing;
-    if (d.is_refused) continue;
     e.chunk.header = d.header;
     if (const auto why = look_at(e, d.bytes)) ring.input().refused.add(*why);
   }
@@ -155,7 +157,7 @@ void event_builder::take(landing_ring& ring, time_point now) {
     me.lock();
   }
   begin(now);
-  if (ring.is_behind(batches_.current())) { // this thread does not write now
+  if (ring.is_behind()) { // this thread does not write now
     ring.release();
     refill(ring);
   }

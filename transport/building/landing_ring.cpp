@@ -19,6 +19,8 @@ landing_ring::landing_ring(event_builder& builder, std::uint32_t entries, input_
       mask_(std::bit_ceil(size_) - 1), entries_(mask_ + 1),
       own_slot_bytes_(round_up(builder.settings().chunk_bytes, cache_line)),
       own_(entries_.size() * own_slot_bytes_) {
+  for (std::size_t n = 0; n < entries_.size(); ++n)
+    entries_[n].own = own_.data() + n * own_slot_bytes_;
   builder_.attach(*this);
 }
 
@@ -51,7 +53,7 @@ bool landing_ring::refill(held_batches& batches) {
 
 void landing_ring::use_own_memory() {
   for (auto n = granted_.load(std::memory_order_relaxed); n - taken_ < size_; ++n)
-    grant({own_.data() + (n & mask_) * own_slot_bytes_});
+    grant({at(n).own});
 }
 
 /// Returns the slots in such an order that the ring gets them again in their places.
@@ -64,6 +66,7 @@ void landing_ring::release() {
     --slot.batch->in_rings;
   }
   granted_.store(n, std::memory_order_release);
+  is_behind_ = false;
 }
 
 } // namespace l3

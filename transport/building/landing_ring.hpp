@@ -32,7 +32,8 @@ public:
   enum class content : std::uint8_t { nothing, chunk, trailer, end_of_spill };
   struct entry {
     landing_slot slot;
-    arrived_chunk chunk; ///< of a trailer or an end of spill: header and place only
+    std::byte* own = nullptr; ///< its part of the ring's own memory
+    arrived_chunk chunk;      ///< of a trailer or an end of spill: header and place only
     content what = content::nothing;
   };
 
@@ -55,6 +56,11 @@ public:
   /// The n-th free entry.
   [[nodiscard]] entry& free_entry(std::size_t n) {
     return at(landed_.load(std::memory_order_relaxed) + n);
+  }
+  /// The datagram of the n-th free entry has landed in the slot of a later one.
+  void exchange(std::size_t n, std::size_t later) {
+    std::swap(free_entry(n).slot, free_entry(later).slot);
+    std::swap(free_entry(n).own, free_entry(later).own);
   }
   /// Hands over the next `n` free entries.
   void land(std::size_t n) {
@@ -96,10 +102,10 @@ public:
   [[nodiscard]] entry& front() { return at(taken_); }
   /// The owner has used the oldest entry: its slot is free again unless it was kept.
   void pop();
-  /// Whether free entries have slots of another batch than this one.
-  [[nodiscard]] bool is_behind(const batch_in_use* current) {
-    return free() > 0 && free_entry(0).slot.batch != current;
-  }
+  /// Another batch is the current one.
+  void change_batch() { is_behind_ = true; }
+  /// Whether free entries may have slots of an earlier batch.
+  [[nodiscard]] bool is_behind() const { return is_behind_ && free() > 0; }
   /// Gives the used entries slots of the current batch, or own memory without a batch. Returns
   /// false if the ring has no slot at all, because the batch has none left.
   [[nodiscard]] bool refill(held_batches& batches);
@@ -132,6 +138,7 @@ private:
   bool left_behind_ = false;                         // likewise
   alignas(64) std::atomic<std::size_t> granted_ = 0; // written by the owner
   std::size_t taken_ = 0;                            // of the owner
+  bool is_behind_ = false;                           // likewise
   std::atomic<bool> in_use_ = false;                 // the free entries
 };
 

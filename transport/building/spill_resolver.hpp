@@ -72,9 +72,8 @@ private:
     time_point since{};
   };
 
-  /// One thread reads at most 64 datagrams from each of 8 ports in a round, and with chunks of 1400
-  /// bytes a third of them do not name their spill: that needs 170 places. The rest is for delayed
-  /// threads.
+  /// One thread reads at most 128 datagrams of 8000 bytes from each of 8 ports in a round, and a
+  /// sixth of them do not name their spill: that needs 170 places. The rest is for delayed threads.
   static constexpr std::uint32_t places = 1024;
   /// Fragments whose siblings' spill is remembered: more than 200 events of the default readout. A
   /// power of 2.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/input/udp_receiver.hpp"
 
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <string>
 
@@ -15,6 +18,8 @@ std::vector<udp_socket> bind_ports(const udp_settings& settings) {
   for (std::uint16_t p = 0; p < settings.ports; ++p) {
     const auto port = static_cast<std::uint16_t>(settings.port == 0 ? 0 : settings.port + p);
     sockets.emplace_back(address, port, settings.socket_buffer);
+    constexpr int on = 1; // kernels before 5.0 gather nothing
+    ::setsockopt(sockets.back().descriptor(), SOL_UDP, UDP_GRO, &on, sizeof on);
   }
   return sockets;
 }

@@ -20,7 +20,8 @@ namespace l3 {
 
 class udp_thread;
 
-/// Binds every port of the settings, as the first constructor below does.
+/// Binds every port of the settings, as the first constructor below does. The kernel may gather
+/// consecutive datagrams of a sender in one read (UDP_GRO).
 [[nodiscard]] std::vector<udp_socket> bind_ports(const udp_settings& settings);
 
 class udp_receiver {

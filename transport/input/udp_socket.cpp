@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <system_error>
@@ -77,6 +78,14 @@ udp_socket udp_socket::copy() const {
 std::uint32_t udp_socket::take_dropped() const {
   const std::uint32_t dropped = dropped_datagrams(descriptor());
   return dropped - std::exchange(*drops_told_, dropped); // wraps like the kernel's counter
+}
+
+std::size_t length_of_each(msghdr& read, std::size_t bytes) {
+  const cmsghdr* gathered = CMSG_FIRSTHDR(&read); // the socket has no other option that sends one
+  if (gathered == nullptr) return bytes;
+  int length = 0;
+  std::memcpy(&length, CMSG_DATA(gathered), sizeof length);
+  return std::min(static_cast<std::size_t>(length), bytes);
 }
 
 std::uint32_t dropped_datagrams(int descriptor) {

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -37,7 +39,8 @@ public:
 
   /// Another owner of the port. Throws std::system_error if no descriptor is free.
   [[nodiscard]] udp_socket copy() const;
-  /// Datagrams dropped since the last call of this function for any copy.
+  /// Datagrams dropped since the last call of this function for any copy. The kernel counts
+  /// gathered ones as one.
   [[nodiscard]] std::uint32_t take_dropped() const;
 
 private:
@@ -52,6 +55,15 @@ private:
 /// Datagrams that the socket has dropped since it was opened: the number that SO_RXQ_OVFL sends
 /// with each datagram, but read without a datagram.
 [[nodiscard]] std::uint32_t dropped_datagrams(int descriptor);
+
+/// Memory for the length of gathered datagrams, which recvmsg writes.
+struct alignas(cmsghdr) read_control {
+  std::array<std::byte, CMSG_SPACE(sizeof(int))> bytes;
+};
+inline constexpr std::size_t longest_read = std::size_t{1} << 16;
+
+/// The length of each datagram in a read of `bytes`, of which the last may be shorter.
+[[nodiscard]] std::size_t length_of_each(msghdr& read, std::size_t bytes);
 
 /// The address of an IPv4 or IPv6 source.
 using datagram_source = sockaddr_in6;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <system_error>
@@ -51,6 +52,7 @@ std::uint64_t most_datagrams(const std::vector<udp_socket>& sockets) {
 udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event_builder& builder)
     : builder_(builder), epoll_(::epoll_create1(EPOLL_CLOEXEC)), nap_(smallest_buffer(sockets)),
       most_full_rounds_(most_datagrams(sockets) / burst + 1), ring_(builder, ring_entries, input_),
+      full_bytes_(l2::datagram_header_bytes + builder.settings().chunk_bytes),
       allow_(std::move(allow)) {
   if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll");
   ports_.reserve(sockets.size());
@@ -61,15 +63,11 @@ udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event
   watch(stop_.descriptor(), stop_number);
   ready_.reserve(ports_.size());
   events_.resize(ports_.size() + 1);
-  landed_.reserve(burst);
+  landed_.reserve(ring_entries);
   for (std::size_t m = 0; m < burst; ++m) {
-    parts_[m][0] = {headers_[m].data(), headers_[m].size()};
-    parts_[m][1] = {nullptr, builder.settings().chunk_bytes};
-    messages_[m].msg_hdr.msg_iov = parts_[m].data();
-    messages_[m].msg_hdr.msg_iovlen = parts_[m].size();
-    if (allow_.takes_everybody()) continue;
-    messages_[m].msg_hdr.msg_name = &sources_[m];
-    messages_[m].msg_hdr.msg_namelen = sizeof sources_[m];
+    reads_[m].msg_hdr.msg_iov = parts_[m].data();
+    reads_[m].msg_hdr.msg_control = &controls_[m];
+    if (!allow_.takes_everybody()) reads_[m].msg_hdr.msg_name = &sources_[m];
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -164,39 +162,92 @@ nanoseconds udp_thread::sweep(time_point looked_at) {
   return nap_.after_sweep();
 }
 
-/// Reads a burst of datagrams from the port, limited by the free entries of the ring. Returns true
-/// if it was full.
+/// Reads a burst from the port, limited by the free entries of the ring. Returns true if more may
+/// be there.
 bool udp_thread::receive(const udp_socket& p) {
   if (ring_.is_half_full()) builder_.take(ring_, steady_clock::now());
-  const std::size_t most = std::min(burst, ring_.free());
-  for (std::size_t m = 0; m < most; ++m) parts_[m][1].iov_base = ring_.free_entry(m).slot.memory;
-  const int n = ::recvmmsg(p.descriptor(), messages_.data(), static_cast<unsigned>(most),
-                           MSG_DONTWAIT | MSG_TRUNC, nullptr); // with their full lengths
+  const std::size_t most = prepare_reads();
+  const int n =
+      ::recvmmsg(p.descriptor(), reads_.data(), static_cast<unsigned>(most), MSG_DONTWAIT, nullptr);
   if (n <= 0) return false;
 
   landed_.clear();
+  to_copy_.clear();
+  gathered_ = false;
   std::uint64_t bytes = 0;
+  std::uint64_t datagrams = 0;
   for (std::size_t m = 0; m < static_cast<std::size_t>(n); ++m) {
-    auto& message = messages_[m];
-    bytes += message.msg_len;
-    datagram& d = landed_.emplace_back();
-    const auto why = refusal_of(message);
-    if (why) {
-      input_.refused.add(*why);
-      d.is_refused = true;
-    } else {
-      d.header = l2::read_datagram_header(headers_[m].data());
-      d.bytes = message.msg_len - static_cast<std::uint32_t>(l2::datagram_header_bytes);
-    }
-    if (!why || why == refused::too_long) note_length(message.msg_len - l2::datagram_header_bytes);
-    // The kernel has overwritten the length, which it ignores without a name.
-    message.msg_hdr.msg_namelen = sizeof sources_[m];
+    bytes += reads_[m].msg_len;
+    datagrams += take_read(m);
   }
-  nap_.took(landed_.size(), bytes, landed_.size() == most);
-  input_.datagrams.add(landed_.size());
+  const bool full = static_cast<std::size_t>(n) == most;
+  nap_.took(datagrams, bytes, full);
+  input_.datagrams.add(datagrams);
   input_.bytes.add(bytes);
   builder_.land(ring_, landed_);
-  return landed_.size() == most;
+  for (const auto& [d, payload] : to_copy_) { // the other slots are free now
+    if (ring_.free() == 0) builder_.take(ring_, steady_clock::now());
+    std::memcpy(ring_.free_entry(0).slot.memory, payload, d.bytes);
+    builder_.land(ring_, {&d, 1});
+  }
+  return full;
+}
+
+/// Prepares as many reads as the ring has free entries for, and returns their number.
+std::size_t udp_thread::prepare_reads() {
+  // The kernel takes longer to read into a long vector.
+  in_place_ = gathered_ ? std::min({most_in_place, longest_read / full_bytes_, ring_.free()}) : 1;
+  const std::size_t in_slots = in_place_ * full_bytes_;
+  const std::size_t reads = std::min(burst, ring_.free() / in_place_);
+  for (std::size_t m = 0; m < reads; ++m) {
+    auto part = parts_[m].begin();
+    for (std::size_t e = m * in_place_; e < (m + 1) * in_place_; ++e) {
+      *part++ = {headers_[e].data(), headers_[e].size()};
+      *part++ = {ring_.free_entry(e).slot.memory, full_bytes_ - headers_[e].size()};
+    }
+    *part = {beside_slots_.data() + m * longest_read + in_slots, longest_read - in_slots};
+    msghdr& read = reads_[m].msg_hdr;
+    read.msg_iovlen = 2 * in_place_ + 1;
+    read.msg_controllen = sizeof controls_[m];
+    read.msg_namelen = sizeof sources_[m]; // ignored without a name
+  }
+  return reads;
+}
+
+/// Finds the datagrams of a read, refuses bad ones, and returns the number of all.
+std::size_t udp_thread::take_read(std::size_t m) {
+  const std::size_t bytes = reads_[m].msg_len;
+  const std::size_t length = length_of_each(reads_[m].msg_hdr, bytes);
+  gathered_ = gathered_ || length != bytes;
+  std::size_t in_slots = in_place_ * full_bytes_;
+  std::byte* const beside_slots = beside_slots_.data() + m * longest_read;
+  if (length != full_bytes_ && length != bytes) { // later ones do not begin at their slots
+    std::byte* to = beside_slots;
+    const std::byte* const end = to + std::min(bytes, std::exchange(in_slots, 0));
+    for (const iovec& part : parts_[m])
+      to = std::copy_n(static_cast<const std::byte*>(part.iov_base),
+                       std::min(part.iov_len, static_cast<std::size_t>(end - to)), to);
+  }
+  const bool may_send = l3::may_send(allow_, sources_[m]);
+  std::size_t n = 0;
+  for (std::size_t at = 0; n == 0 || at < bytes; at += length, ++n) {
+    const std::size_t one = std::min(length, bytes - at);
+    if (const auto why = refusal_of(may_send, one)) {
+      input_.refused.add(*why);
+      continue;
+    }
+    const std::size_t entry = m * in_place_ + n;
+    const std::byte* header = at < in_slots ? headers_[entry].data() : beside_slots + at;
+    const datagram d{l2::read_datagram_header(header),
+                     static_cast<std::uint32_t>(one - l2::datagram_header_bytes)};
+    if (at < in_slots) {
+      ring_.exchange(landed_.size(), entry);
+      landed_.push_back(d);
+    } else {
+      to_copy_.emplace_back(d, header + l2::datagram_header_bytes);
+    }
+  }
+  return n;
 }
 
 /// Whether everything that the ports held when the round began has been read. It also holds after
@@ -207,18 +258,14 @@ bool udp_thread::has_emptied(bool more) {
   return true;
 }
 
-std::optional<refused> udp_thread::refusal_of(const mmsghdr& message) const {
-  const bool may_send =
-      allow_.takes_everybody() ||
-      l3::may_send(allow_, *static_cast<const datagram_source*>(message.msg_hdr.msg_name));
+/// Why a datagram of so many bytes is refused; notes the longest payload.
+std::optional<refused> udp_thread::refusal_of(bool may_send, std::size_t bytes) {
   if (!may_send) return refused::source;
-  if (message.msg_len < l2::datagram_header_bytes) return refused::too_short;
-  if ((message.msg_hdr.msg_flags & MSG_TRUNC) != 0) return refused::too_long;
-  return std::nullopt;
-}
-
-void udp_thread::note_length(std::uint64_t payload) {
+  if (bytes < l2::datagram_header_bytes) return refused::too_short;
+  const std::uint64_t payload = bytes - l2::datagram_header_bytes;
   if (payload > input_.longest) input_.longest.add(payload - input_.longest);
+  if (bytes > full_bytes_) return refused::too_long;
+  return std::nullopt;
 }
 
 void udp_thread::tick(time_point now) {

@@ -4,6 +4,11 @@
 // none has more than that: a flooded port does not starve the others, and datagrams sent together
 // are read close together. Then it sleeps so that datagrams gather (receive_nap). It also checks
 // the time limits of event building, less often while nothing arrives and no event is open.
+//
+// The kernel may gather consecutive datagrams of one length in a read (UDP_GRO). The vector of a
+// read alternates between memory for a header and a slot of the ring, so that the payloads of full
+// datagrams land in slots. Other datagrams of a gathered read are copied to slots, and so are all
+// but the first of the first gathered reads.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +19,7 @@
 #include <cstdint>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <sys/epoll.h>
@@ -26,6 +32,7 @@
 #include "transport/format/units.hpp"
 #include "transport/input/udp_socket.hpp"
 #include "transport/system/file_descriptor.hpp"
+#include "transport/system/mapped_memory.hpp"
 #include "transport/system/threads.hpp"
 
 namespace l3 {
@@ -106,14 +113,17 @@ private:
   void look(std::chrono::nanoseconds limit);
   [[nodiscard]] std::chrono::nanoseconds sweep(time_point looked_at);
   [[nodiscard]] bool receive(const udp_socket& p);
+  [[nodiscard]] std::size_t prepare_reads();
+  [[nodiscard]] std::size_t take_read(std::size_t m);
   [[nodiscard]] bool has_emptied(bool more);
-  void note_length(std::uint64_t payload);
-  [[nodiscard]] std::optional<refused> refusal_of(const mmsghdr& message) const;
+  [[nodiscard]] std::optional<refused> refusal_of(bool may_send, std::size_t bytes);
   void tick(time_point now);
   [[nodiscard]] bool is_quiet(time_point now) const;
   void count_drops();
 
-  static constexpr std::size_t burst = 64; ///< most datagrams read from a port in its turn
+  static constexpr std::size_t burst = 64; ///< most reads from a port in its turn
+  /// Most datagrams of a read that land in slots: as many of 8000 bytes as the kernel gathers.
+  static constexpr std::size_t most_in_place = 8;
   /// Entries of the ring: a burst, and one more while another thread owns the event builder.
   static constexpr std::uint32_t ring_entries = 2 * burst;
 
@@ -136,12 +146,18 @@ private:
   time_point drops_counted_at_{};
   counter turns_; ///< ticks, for progress_watch
 
-  std::array<std::array<std::byte, l2::datagram_header_bytes>, burst> headers_{};
-  std::array<std::array<iovec, 2>, burst> parts_{};
-  std::array<mmsghdr, burst> messages_{};
+  const std::size_t full_bytes_; ///< of a full datagram
+  bool gathered_ = false;        ///< the kernel, in the last call
+  std::size_t in_place_ = 0;     ///< full datagrams of each read that land in slots
+  std::array<std::array<std::byte, l2::datagram_header_bytes>, ring_entries> headers_{};
+  std::array<std::array<iovec, 2 * most_in_place + 1>, burst> parts_{};
+  mapped_memory beside_slots_{burst * longest_read}; ///< what of each read is not in slots
+  std::array<mmsghdr, burst> reads_{};
+  std::array<read_control, burst> controls_{};
   source_list allow_;
-  std::array<datagram_source, burst> sources_{}; ///< unused if every source may send
-  std::vector<datagram> landed_;
+  std::array<datagram_source, burst> sources_{};               ///< unused if every source may send
+  std::vector<datagram> landed_;                               ///< in the next free entries
+  std::vector<std::pair<datagram, const std::byte*>> to_copy_; ///< with their payloads
 
   std::thread thread_;
 };

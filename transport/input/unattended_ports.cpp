@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <iterator>
+#include <span>
 #include <utility>
 
 #include "transport/system/threads.hpp"
@@ -82,18 +82,24 @@ void unattended_ports::read(const std::stop_token& stop) {
 
 void unattended_ports::take_some(const udp_socket& port) {
   const time_point now = steady_clock::now();
-  std::array<std::byte, l2::datagram_header_bytes> header;
+  std::array<std::byte, longest_read> memory;
   for (int n = 0; n < burst; ++n) {
     datagram_source from{};
-    socklen_t from_bytes = sizeof from;
-    const auto bytes =
-        ::recvfrom(port.descriptor(), header.data(), header.size(), MSG_DONTWAIT | MSG_TRUNC,
-                   reinterpret_cast<sockaddr*>(&from), &from_bytes);
+    read_control control;
+    iovec part{memory.data(), memory.size()};
+    msghdr read{&from, sizeof from, &part, 1, &control, sizeof control, 0};
+    const auto bytes = ::recvmsg(port.descriptor(), &read, MSG_DONTWAIT);
     if (bytes < 0) break;
-    if (may_send(allow_, from) && static_cast<std::size_t>(bytes) >= header.size())
-      note(l2::read_datagram_header(header.data()), static_cast<std::size_t>(bytes) - header.size(),
-           now);
-    datagrams_.add();
+    auto rest = std::span<const std::byte>(memory).first(static_cast<std::size_t>(bytes));
+    const std::size_t length = length_of_each(read, rest.size());
+    do {
+      const auto datagram = rest.first(std::min(length, rest.size()));
+      if (may_send(allow_, from) && datagram.size() >= l2::datagram_header_bytes)
+        note(l2::read_datagram_header(datagram.data()), datagram.size() - l2::datagram_header_bytes,
+             now);
+      datagrams_.add();
+      rest = rest.subspan(datagram.size());
+    } while (!rest.empty());
   }
   datagrams_.add(port.take_dropped());
 }

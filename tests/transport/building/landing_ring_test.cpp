@@ -116,6 +116,36 @@ TEST_F(landing_rings, without_a_frame_datagrams_land_in_their_own_memory) {
   r.end(1);
 }
 
+TEST_F(landing_rings, no_two_entries_share_memory_after_an_exchange) {
+  r.pool.stop(true);
+  r.builder.enter(other, r.now);
+  const auto all = r.event({1, 1});
+  for (std::size_t n = 0; n < 3; ++n) {
+    other.exchange(0, 5);
+    ASSERT_EQ(put({all[n]}, other), 1U);
+    if (n == 0) r.builder.take(other, r.now);
+  }
+  r.builder.take(other, r.now);
+  const auto all_of_it = memories_of(other);
+  EXPECT_EQ(std::set(all_of_it.begin(), all_of_it.end()).size(), other.size());
+  r.builder.leave(other, r.now);
+}
+
+TEST_F(landing_rings, an_exchanged_slot_keeps_no_closed_batch) {
+  r.builder.enter(other, r.now);
+  r.send(r.event({1, 1}));
+  r.pass(5ms);
+  ASSERT_EQ(put(r.event({1, 2}), other), r.event({1, 2}).size());
+  r.send(r.event({1, 3})); // it takes them
+  const std::size_t last = other.free() - 1;
+  ASSERT_NE(other.free_entry(0).slot.batch, other.free_entry(last).slot.batch);
+  other.exchange(0, last);
+  r.builder.leave(other, r.now);
+  EXPECT_EQ(r.pool.submitted(), 1U);
+  EXPECT_EQ(other.free_entry(0).slot.batch, other.free_entry(last).slot.batch);
+  r.end(3);
+}
+
 /// Datagrams that nobody has taken when their thread ends.
 TEST_F(landing_rings, a_thread_that_ends_leaves_nothing_behind) {
   {

@@ -9,7 +9,10 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 #include <netinet/in.h>
+#include <netinet/udp.h>
+#include <numeric>
 #include <set>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -48,10 +51,24 @@ public:
   void send(const std::vector<wire_datagram>& all) {
     for (const auto& d : all) send(d.on_the_wire());
   }
+  /// Sends datagrams of one length (the last may be shorter) so that one read gathers them.
+  void send_together(const std::vector<bytes>& all) {
+    segment(static_cast<int>(all[0].size()));
+    send(std::accumulate(all.begin() + 1, all.end(), all[0], [](bytes sum, const bytes& b) {
+      sum.insert(sum.end(), b.begin(), b.end());
+      return sum;
+    }));
+    sent += all.size() - 1;
+    segment(0);
+  }
 
   std::uint64_t sent = 0;
 
 private:
+  void segment(int length) const {
+    EXPECT_EQ(::setsockopt(socket_, SOL_UDP, UDP_SEGMENT, &length, sizeof length), 0);
+  }
+
   std::vector<std::uint16_t> ports_;
   std::size_t next_ = 0;
   int socket_;
@@ -132,6 +149,84 @@ TEST_P(udp, everything_arrives) {
 }
 
 INSTANTIATE_TEST_SUITE_P(threads, udp, testing::Values(1, 2, 4));
+
+/// With few events in a batch, the ring has few entries.
+class gathered_datagrams : public testing::TestWithParam<std::uint32_t> {
+protected:
+  static rig_options with_batches_of(std::uint32_t events) {
+    auto options = roomy();
+    options.batch_events = events;
+    return options;
+  }
+
+  rig r{with_batches_of(GetParam())};
+  std::vector<udp_socket> ports_ = bind_ports(loopback(1, 1));
+  sender out_{{ports_[0].port()}};
+};
+
+TEST_P(gathered_datagrams, are_taken_apart) {
+  udp_receiver receiver(std::move(ports_), loopback(1, 1), r.builder);
+  const std::size_t full = r.options.chunk_bytes;
+  for (const std::uint32_t first : {1U, 4U}) { // the second time into slots
+    std::map<std::size_t, std::vector<bytes>, std::greater<>> by_length;
+    for (const auto& d : r.events(1, first, first + 2))
+      by_length[d.payload.size()].push_back(d.on_the_wire());
+    ASSERT_GT(by_length[full].size(), 8U) << "more than have slots";
+    by_length[full].push_back(by_length[0].back());
+    by_length[0].pop_back();
+    for (const auto& [length, all] : by_length) {
+      out_.send_together(all);
+      wait_until_taken(r, out_.sent);
+    }
+  }
+  const auto good = out_.sent;
+  out_.send_together({bytes(full + 13), bytes(full + 13), bytes(100)});
+  out_.send_together({bytes(full + 12), bytes(full + 12), bytes(5)});
+  out_.send_together({bytes(20), bytes(20), bytes(5)});
+  out_.send(bytes{});
+  wait_for(receiver, out_.sent);
+  receiver.stop();
+  EXPECT_EQ(received(receiver), good + 10);
+  EXPECT_EQ(receiver.input(0).longest, full + 1);
+  EXPECT_EQ(receiver.input(0).refused[refused::too_long], 2U);
+  EXPECT_EQ(receiver.input(0).refused[refused::too_short], 3U);
+  EXPECT_EQ(receiver.input(0).refused[refused::fragment_id], 5U);
+  r.builder.drain(steady_clock::now());
+  EXPECT_EQ(r.pool.received.size(), 6U) << r.counted();
+  r.expect_balance();
+  r.expect_bytes();
+}
+
+TEST_P(gathered_datagrams, may_be_more_than_the_ring_holds) {
+  std::vector<bytes> trailers;
+  for (const auto& d : r.event({1, 1}))
+    if (d.payload.empty()) trailers.push_back(d.on_the_wire());
+  while (trailers.size() < 60) trailers.push_back(trailers[trailers.size() - 3]);
+  for (int n = 0; n < 20; ++n) out_.send_together(trailers);
+  udp_receiver receiver(std::move(ports_), loopback(1, 1), r.builder);
+  wait_until_taken(r, out_.sent);
+  for (const auto& d : r.event({1, 1}))
+    if (!d.payload.empty()) out_.send(d.on_the_wire());
+  wait_for(receiver, out_.sent);
+  receiver.stop();
+  EXPECT_EQ(received(receiver), out_.sent);
+  EXPECT_EQ(r.counters.trailers, 1200U);
+  r.builder.drain(steady_clock::now());
+  EXPECT_EQ(r.pool.received.size(), 1U) << r.counted();
+  r.expect_bytes();
+}
+
+TEST_P(gathered_datagrams, of_a_stranger_are_all_refused) {
+  auto settings = loopback(1, 1);
+  settings.allow = {{{ip_address::ipv4(0x0a000000)}}}; // not this machine
+  udp_receiver receiver(std::move(ports_), settings, r.builder);
+  out_.send_together({bytes(100), bytes(100), bytes(5)});
+  wait_for(receiver, 3);
+  receiver.stop();
+  EXPECT_EQ(receiver.input(0).refused[refused::source], 3U);
+}
+
+INSTANTIATE_TEST_SUITE_P(events_of_a_batch, gathered_datagrams, testing::Values(1, 6, 200));
 
 TEST(udp_receiver, leaves_to_the_next_reader_what_the_sockets_hold) {
   const auto settings = loopback(1, 1);
@@ -373,7 +468,8 @@ TEST_F(ports_without_a_run, count_what_they_drop) {
   EXPECT_LE(u.quiet_since(), before);
   for (std::uint32_t n = 0; n < 50; ++n) send(n % 2, n);
   send(0, 1, 3); // shorter than a header
-  wait_for(u, 51);
+  sender({ports_[1].port()}).send_together({bytes(100), bytes(100), bytes(3)});
+  wait_for(u, 54);
   EXPECT_GE(u.quiet_since(), before);
 }
 
@@ -398,8 +494,9 @@ TEST_F(ports_without_a_run, what_an_input_would_refuse_is_no_beam) {
   for (const auto& d : refused) send(0, d);
   wait_for(u, refused.size());
   EXPECT_EQ(u.quiet_since(), began);
-  send(0, datagram({1, 1, l2::trailer{0, 1, 3}.pack()}, 0));
-  wait_for(u, refused.size() + 1);
+  const auto good = datagram({1, 1, l2::trailer{0, 1, 3}.pack()}, 0);
+  sender({ports_[0].port()}).send_together({refused[0], good});
+  wait_for(u, refused.size() + 2);
   u.stop();
   EXPECT_GT(u.quiet_since(), began);
 }
