@@ -84,7 +84,7 @@ struct shadow_snapshot {
 struct engine_snapshot : engine_counters {
   std::uint64_t batches_dumped = 0;
   std::uint64_t batches_not_dumped = 0;
-  std::uint32_t devices_left_out = 0; ///< that did not respond at the start
+  std::uint32_t devices_left_out = 0; ///< devices that failed at the start
   bool bypassed = false;
 };
 

@@ -42,7 +42,7 @@ struct plain_group {
   }
 };
 
-/// Loads samples lane by lane into the rows of group n of a vector, less the first of their piece.
+/// Loads samples lane by lane into the rows of group n of a vector, minus the first of their piece.
 HWY_INLINE void load_rows(const std::uint16_t* from, shape of, lane_rows& rows, std::size_t n) {
   const hn::Repartition<std::uint16_t, decltype(of_group)> samples;
   const std::uint32_t piece = group_samples / first_samples(of);

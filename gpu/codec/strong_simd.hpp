@@ -48,7 +48,7 @@ struct lane_rows {
   alignas(64) std::uint32_t of[lane_samples / 2][vector_lanes];
 };
 
-/// f(n) in the lanes of each group n of a vector.
+/// A vector with f(n) in the lanes of each group n.
 template <class F>
 HWY_INLINE vector_u joined(const F& f) {
 #if HWY_TARGET == HWY_AVX3_DL
@@ -173,7 +173,7 @@ struct chosen_vectors {
   vector_u ten_bits;
   vector_u whole_octave; // last octave of scales whose residuals are coded completely
 
-  /// For groups with heads.
+  /// `groups`: as many as a vector has, each with its head.
   template <class Group>
   HWY_INLINE explicit chosen_vectors(const Group* groups)
       : least_sum(constant(4)), most_sum(constant(largest_sum)),

@@ -33,7 +33,7 @@ enum class unpack_status : std::uint8_t {
 struct unpack_result {
   std::size_t records = 0;    ///< number of unpacked valid records, 64 samples each
   std::size_t bytes = 0;      ///< length of these records: the next or damaged record begins here
-  bool above_payload = false; ///< a sample of theirs exceeds the 14 bits of a word of level 2
+  bool above_payload = false; ///< one of their samples exceeds the 14 bits of level 2
   unpack_status status = unpack_status::done;
 };
 

@@ -64,7 +64,7 @@ private:
       const std::int32_t left = static_cast<std::int32_t>(found_.first_bytes) - at; // or negative
       const std::byte* one = in_.input + found_.first + at;
       const std::byte* other = second() + at;
-      asm("" : "+l"(one), "+l"(other)); // or the compiler selects offsets and adds to each of them
+      asm("" : "+l"(one), "+l"(other)); // or the compiler selects an offset for each load
 #pragma unroll
       for (std::uint32_t k = 0; k < n; ++k) {
         const auto further = static_cast<std::int32_t>(word * stride * row(k));

@@ -199,7 +199,7 @@ public:
 
 private:
   [[nodiscard]] __device__ std::uint32_t word_begin() const { return at_ & ~(word_bits - 1); }
-  /// The compiler must not compute later ends anew from the begin.
+  /// The asm keeps the compiler from computing every later end anew from the begin.
   __device__ void advance(std::uint32_t bits) {
     at_ += bits;
     asm("" : "+r"(at_));
@@ -302,8 +302,8 @@ __device__ inline void copy_piece(std::int32_t left, std::uint32_t from, std::by
                : "memory");
 }
 
-/// Stores the word in which the image ends, the last thread's `last`, and zeros in the words after
-/// it up to the end of a piece. No run stores these words.
+/// Stores `last` of the last thread as the word in which the image ends, and zeros in the words
+/// after it up to the end of a piece. No run stores these words.
 __device__ inline void put_last_words(const board_image& image, std::uint32_t end,
                                       std::uint32_t last) {
   constexpr std::uint32_t word = sizeof(std::uint32_t);
@@ -336,7 +336,7 @@ struct place_in_image {
   std::uint32_t end;    ///< of all records, in bytes
   std::uint32_t octets; ///< start of the thread's octets, in bits of shared memory
 
-  /// `is_kept`: the thread's record is among those that are packed.
+  /// `is_kept`: whether the thread's record is packed.
   __device__ place_in_image(const packed_record& record, const record_half& mine, bool is_kept,
                             const board_image& image) {
     const std::uint32_t until = sum_until(is_kept ? mine.head_bytes() + record.half_bytes() : 0);

@@ -64,7 +64,7 @@ __device__ inline void add_of_thread_before(std::uint32_t& value) {
                : "n"(distance));
 }
 
-/// The sum over this thread and all before it.
+/// The sum over this thread and all threads before it.
 [[nodiscard]] __device__ inline std::uint32_t sum_until(std::uint32_t value) {
   add_of_thread_before<1>(value);
   add_of_thread_before<2>(value);

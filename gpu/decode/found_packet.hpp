@@ -22,11 +22,11 @@ struct alignas(32) found_packet {
 
   std::uint32_t first = 0;       ///< of the packet's first byte, in the batch's input
   std::uint32_t second = 0;      ///< of the second run, likewise
-  std::uint32_t first_bytes = 0; ///< of the first run, or of a packet that cannot be decoded
+  std::uint32_t first_bytes = 0; ///< length of the first run, or of an undecodable packet
   std::uint32_t form = none;     ///< runs, plus the kind of the board
   std::uint32_t event = 0;       ///< index in the frame
   std::uint32_t source = 0;      ///< slot, plus the crate
-  std::uint32_t outer = 0;       ///< board_form bits: header and footer as found
+  std::uint32_t outer = 0;       ///< board_form bits: what header and footer need to be stored
   std::uint32_t trigger = 0;     ///< payload of the first header word
 
   [[nodiscard]] L3_FN bool has_samples() const { return form % kinds != none; }

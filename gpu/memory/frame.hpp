@@ -26,7 +26,7 @@ struct event_result {
   std::uint32_t flags = 0;          ///< event_flag bits, including those found by decoding
   std::uint16_t boards_damaged = 0; ///< boards that cannot be decoded and are stored raw
   std::uint16_t boards_opaque = 0;
-  std::uint8_t kept = 0; ///< 1: selected and packed; no bool, because a device may write anything
+  std::uint8_t kept = 0; ///< 1: selected and packed; not a bool, as a device may write any value
   std::uint8_t reserved[3] = {};
 };
 

@@ -144,7 +144,7 @@ struct find_clusters {
   }
 
 protected:
-  /// `unite` puts neighbouring crystals in time, until then each a set of its own, into one set.
+  /// `unite` joins the sets of neighbouring crystals in time; before it, each crystal is a set.
   template <block B, class Unite>
   L3_FN static void find(const B& b, shared& s, const selection_frame& frame,
                          const pulses::columns::const_view& pulse,

@@ -125,8 +125,9 @@ struct found_devices {
 /// Empty if they do not respond; make_engines() then reports why.
 [[nodiscard]] found_devices find_devices(const compute_settings& settings);
 
-/// Receives the reason why the CPU computes although the settings prefer a device.
+/// A device is left out, or the CPU computes although the settings prefer a device.
 enum class engine_news : std::uint8_t { device_left_out, cpu_instead };
+/// `text`: the reason, for the operator.
 using engine_warning = std::function<void(engine_news, std::string_view text)>;
 
 /// Returns an empty string if a new process with these settings would have its device; else the

@@ -23,12 +23,12 @@ struct block {
 
 inline constexpr std::uint32_t chunk = 16; ///< bytes of the widest load and store
 
-/// Copies `chunks` chunks to `to`, a multiple of 16. They begin at byte 4 · `skipped` + `shift` / 8
-/// of `from`, a multiple of 16, too.
+/// Copies `chunks` chunks from byte 4 · `skipped` + `shift` / 8 of `from` to `to`. Both addresses
+/// are multiples of 16.
 template <std::uint32_t skipped>
 __device__ inline void copy_shifted(const std::byte* from, std::uint32_t shift, std::byte* to,
                                     std::uint32_t chunks) {
-  const bool is_straight = skipped == 0 && shift == 0; // then the next chunk need not exist
+  const bool is_straight = skipped == 0 && shift == 0; // then there may be no next chunk
   const auto* low = reinterpret_cast<const uint4*>(from) + thread();
   const auto* high = low + (is_straight ? 0 : 1);
   auto* there = reinterpret_cast<uint4*>(to) + thread();
@@ -56,7 +56,7 @@ __device__ inline void copy(const std::byte* from, std::byte* to, std::uint32_t 
   head = head < n ? head : n;
   const std::uint32_t chunks = (n - head) / chunk;
   const std::uint32_t tail = (n - head) % chunk;
-  const bool is_first_half = thread() < threads / 2; // the others have the tail
+  const bool is_first_half = thread() < threads / 2; // the other half copies the tail
   const std::uint32_t edge = thread() + (is_first_half ? 0 : n - threads);
   const std::uint32_t from_end = is_first_half ? thread() : threads - 1 - thread();
   if (from_end < (is_first_half ? head : tail)) to[edge] = from[edge];
@@ -109,8 +109,8 @@ struct deliver_events_by_warp {
   }
 
 private:
-  /// The start and the length of a board's packed data in its slot, if they are in one piece there;
-  /// otherwise 0.
+  /// The start of a board's packed data in its slot, shifted by 16 bits, plus their length; 0 if
+  /// they are not in one piece there.
   [[nodiscard]] __device__ static std::uint32_t piece_of(std::uint32_t i,
                                                          const frame_columns& columns) {
     const std::uint32_t form = columns.boards.form[i];

@@ -77,8 +77,8 @@ public:
   void look_into(candidate_event& event) const;
   /// Judges the event after look_into(), and counts it and its fragments.
   verdict judge(candidate_event& event);
-  /// Writes the admitted event into the tables of the batch, which must have room: its whole
-  /// fragments, of which the pieces are in the batch; those with a problem as raw bytes.
+  /// Writes the whole fragments of the admitted event into the tables of the batch, which must have
+  /// room and hold their pieces. A fragment with a problem becomes raw bytes.
   static void write(const candidate_event& event, time_point now, input_batch& batch);
 
 private:

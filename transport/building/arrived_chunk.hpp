@@ -43,9 +43,9 @@ struct fragment_sums {
   }
 };
 
-/// The result of index_fragment() for a fragment of full boards without a fault, except the boards,
-/// which follow from their slots. `slots`: from the summaries, in the order of the chunks. Returns
-/// nothing if the fragment must be walked.
+/// Indexes a fragment of full boards without a fault from the summaries of its chunks. The result
+/// is that of index_fragment(), but has no list of boards, which follows from their slots. `slots`:
+/// of the chunks, in their order. Returns nothing if the fragment must be walked.
 [[nodiscard]] std::optional<fragment_index> join(std::span<const std::uint16_t> slots,
                                                  const fragment_sums& sums, std::uint32_t bytes,
                                                  const crate_readout& crate);

@@ -27,7 +27,7 @@
 
 namespace l3 {
 
-/// One bit for each of the first `n` chunks.
+/// One bit for each of the first `n` chunks, n < 64.
 constexpr std::uint64_t low_bits(std::uint32_t n) { return (std::uint64_t{1} << n) - 1; }
 
 /// One cache line.
@@ -57,8 +57,8 @@ struct alignas(64) fragment_assembly {
 /// room.
 enum class assembly_state : std::uint8_t { filling, doubtful, ready, due };
 
-/// Its chunks are in a batch, or in the parking area. Without a free frame they are nowhere, and
-/// the event is only counted.
+/// An event whose chunks are in a batch or in the parking area. If neither has room, the chunks are
+/// discarded, and the event is only counted.
 struct event_assembly {
   spill_table* spill = nullptr;
   std::uint32_t number = 0;
@@ -209,7 +209,7 @@ private:
   const std::uint32_t max_chunks_;
   held_batches& batches_;
   building_counters& counters_;
-  std::vector<fragment_assembly> fragments_; // of all events, as the next two
+  std::vector<fragment_assembly> fragments_; // of all events, like the next two
   std::vector<piece_offset> pieces_;
   std::vector<std::uint16_t> board_slots_;
   std::vector<event_assembly> events_;

@@ -25,8 +25,8 @@ std::optional<refused> event_builder::look_at(landing_ring::entry& e, std::uint3
   if (const auto why = bytes == 0 ? refusal_of_trailer(c) : refusal_of_chunk(c)) return why;
   e.what = bytes == 0 ? content::trailer : content::chunk;
   if (bytes != 0) {
-    const std::uint32_t chunk_bytes =
-        settings_.chunk_bytes; // the last one of a fragment is shorter
+    // The last chunk of a fragment is shorter than the others.
+    const std::uint32_t chunk_bytes = settings_.chunk_bytes;
     summarize(c.bytes, c.header.chunk * chunk_bytes, c.place.event_number, bytes < chunk_bytes,
               c.summary);
   }

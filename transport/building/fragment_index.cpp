@@ -32,7 +32,7 @@ public:
     return board_header(bytes<board_header::bytes>(offset));
   }
 
-  /// The digest's summand for `count` bytes from `offset`.
+  /// The sum that `count` bytes from `offset` add to the digest.
   template <std::uint32_t count>
   std::uint64_t digest(std::uint32_t offset) {
     const std::byte* from = bytes<count>(offset);

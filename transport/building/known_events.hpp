@@ -48,7 +48,7 @@ public:
   /// Call it when the spill number is used for a new spill.
   void forget(std::uint32_t spill) { marks_[spill].clear(); }
 
-  /// The most memory. A spill uses memory up to its highest event number.
+  /// Memory of the marks if every spill reaches the highest event number.
   [[nodiscard]] static std::size_t memory_plan(std::uint32_t max_events_per_spill) {
     return std::size_t{spills} * (max_events_per_spill + 1) * sizeof(std::uint32_t);
   }

@@ -57,7 +57,7 @@ public:
   [[nodiscard]] entry& free_entry(std::size_t n) {
     return at(landed_.load(std::memory_order_relaxed) + n);
   }
-  /// The datagram of the n-th free entry has landed in the slot of a later one.
+  /// Call it when the datagram of the n-th free entry has landed in the slot of a later one.
   void exchange(std::size_t n, std::size_t later) {
     std::swap(free_entry(n).slot, free_entry(later).slot);
     std::swap(free_entry(n).own, free_entry(later).own);
@@ -102,7 +102,7 @@ public:
   [[nodiscard]] entry& front() { return at(taken_); }
   /// The owner has used the oldest entry: its slot is free again unless it was kept.
   void pop();
-  /// Another batch is the current one.
+  /// Call it when another batch has become the current one.
   void change_batch() { is_behind_ = true; }
   /// Whether free entries may have slots of an earlier batch.
   [[nodiscard]] bool is_behind() const { return is_behind_ && free() > 0; }

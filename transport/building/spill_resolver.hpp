@@ -51,7 +51,7 @@ public:
     arrived_chunk chunk;
     spill_table* spill = nullptr;
   };
-  /// Removes and returns the chunk that has waited longest, if it has waited since `then`.
+  /// Removes and returns the chunk that has waited longest, if its wait began by `then`.
   [[nodiscard]] std::optional<unnamed_chunk> take_oldest(time_point then = never);
 
   /// Memory of waiting chunks and of the siblings' spills.

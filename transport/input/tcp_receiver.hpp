@@ -63,7 +63,7 @@ private:
   std::uint16_t port_ = 0;
   bool stopped_ = false;
   std::vector<std::unique_ptr<tcp_thread>> threads_;
-  boost::asio::ip::tcp::acceptor acceptor_; // used on the first thread, as the timer
+  boost::asio::ip::tcp::acceptor acceptor_; // used on the first thread, like the timer
   boost::asio::steady_timer retry_;
 };
 

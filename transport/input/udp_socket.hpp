@@ -40,7 +40,7 @@ public:
   /// Another owner of the port. Throws std::system_error if no descriptor is free.
   [[nodiscard]] udp_socket copy() const;
   /// Datagrams dropped since the last call of this function for any copy. The kernel counts
-  /// gathered ones as one.
+  /// gathered datagrams as one.
   [[nodiscard]] std::uint32_t take_dropped() const;
 
 private:
@@ -62,7 +62,7 @@ struct alignas(cmsghdr) read_control {
 };
 inline constexpr std::size_t longest_read = std::size_t{1} << 16;
 
-/// The length of each datagram in a read of `bytes`, of which the last may be shorter.
+/// The length of each datagram in a read of `bytes`; the last one may be shorter.
 [[nodiscard]] std::size_t length_of_each(msghdr& read, std::size_t bytes);
 
 /// The address of an IPv4 or IPv6 source.

@@ -214,7 +214,7 @@ std::size_t udp_thread::prepare_reads() {
   return reads;
 }
 
-/// Finds the datagrams of a read, refuses bad ones, and returns the number of all.
+/// Finds the datagrams of a read, refuses bad ones, and returns the number of all datagrams.
 std::size_t udp_thread::take_read(std::size_t m) {
   const std::size_t bytes = reads_[m].msg_len;
   const std::size_t length = length_of_each(reads_[m].msg_hdr, bytes);

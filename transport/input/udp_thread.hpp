@@ -7,8 +7,8 @@
 //
 // The kernel may gather consecutive datagrams of one length in a read (UDP_GRO). The vector of a
 // read alternates between memory for a header and a slot of the ring, so that the payloads of full
-// datagrams land in slots. Other datagrams of a gathered read are copied to slots, and so are all
-// but the first of the first gathered reads.
+// datagrams land in slots. All other datagrams of a gathered read are copied to slots. After a call
+// without gathered reads, the next one has a place for only one datagram in each read.
 #pragma once
 
 #include <algorithm>
@@ -122,7 +122,7 @@ private:
   void count_drops();
 
   static constexpr std::size_t burst = 64; ///< most reads from a port in its turn
-  /// Most datagrams of a read that land in slots: as many of 8000 bytes as the kernel gathers.
+  /// Most datagrams of a read that land in slots: the kernel gathers no more than 8 of 8000 bytes.
   static constexpr std::size_t most_in_place = 8;
   /// Entries of the ring: a burst, and one more while another thread owns the event builder.
   static constexpr std::uint32_t ring_entries = 2 * burst;
@@ -147,11 +147,11 @@ private:
   counter turns_; ///< ticks, for progress_watch
 
   const std::size_t full_bytes_; ///< of a full datagram
-  bool gathered_ = false;        ///< the kernel, in the last call
+  bool gathered_ = false;        ///< the last call brought a gathered read
   std::size_t in_place_ = 0;     ///< full datagrams of each read that land in slots
   std::array<std::array<std::byte, l2::datagram_header_bytes>, ring_entries> headers_{};
   std::array<std::array<iovec, 2 * most_in_place + 1>, burst> parts_{};
-  mapped_memory beside_slots_{burst * longest_read}; ///< what of each read is not in slots
+  mapped_memory beside_slots_{burst * longest_read}; ///< the rest of each read, which has no slots
   std::array<mmsghdr, burst> reads_{};
   std::array<read_control, burst> controls_{};
   source_list allow_;

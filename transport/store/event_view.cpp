@@ -186,7 +186,7 @@ bool packed_event_view::is_board(event_payload kept, packed_board board,
 
 /// The length of the data of boards first … end − 1, if they are in adjacent slots, have one form,
 /// and are not raw, as nearly all. A loop without branches over pairs of boards, because readers of
-/// summaries spend most of their time here. A crate has too few boards for vectors.
+/// summaries spend most of their time here. A crate has too few boards for vector instructions.
 std::optional<std::size_t> packed_event_view::bytes_if_regular(std::uint32_t first,
                                                                std::uint32_t end) const {
   if (first == end || (board(first).form & board_raw) != 0) return std::nullopt;
@@ -200,7 +200,7 @@ std::optional<std::size_t> packed_event_view::bytes_if_regular(std::uint32_t fir
   for (; left >= 2; left -= 2, at += 2 * sizeof(packed_board), expected += 2 * both) {
     const auto pair = load<std::uint64_t>(at);
     differs |= pair ^ expected;
-    asm("" : "+r"(differs)); // no vectors
+    asm("" : "+r"(differs)); // or the compiler uses vector instructions
     sum += pair >> 16 & low_halves;
   }
   if (left != 0) {
