@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds a board in its fragment without a table, by walking over the packets before it: the first
-// word of a plain packet has its rows (0: 64), an opaque one ends behind its footer. The result is
-// right for fragments that the receivers admit; in any other fragment the walk stays within its
-// bounds.
+// word of a plain packet is its number of rows (0: 64), an opaque one ends behind its footer. The
+// result is right for fragments that the receivers admit; in any other fragment the walk stays
+// within its bounds.
 #pragma once
 
 #include <cstdint>

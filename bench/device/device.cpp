@@ -26,7 +26,7 @@ namespace json = boost::json;
 constexpr double mebi = 1 << 20;
 constexpr double gibi = 1 << 30;
 constexpr std::uint64_t waveform_bytes = sizeof(std::uint16_t) * koto::record_samples;
-/// What the link to the computing centre lets KOTO pack in a second.
+/// Bytes of KOTO's checklist.
 constexpr std::uint64_t checked_bytes = std::uint64_t{14} * (1 << 30) / 10;
 constexpr std::uint64_t bytes_of_event = 581'632; // of the waveforms of 284 boards
 /// Board packets beyond this are left out: frames are smaller.

@@ -3,7 +3,7 @@
 // thread per waveform; or one block per waveform, which finds minimum and maximum by a tree or by
 // atomics, and writes with one thread per output byte or with one thread per sample and atomics.
 // `koto-l3-bench device` uses them as the baseline. Their input is decoded waveforms; each record
-// goes to its own slot, because they cannot determine its place without gaps.
+// goes to its own slot, because they cannot place records without gaps.
 #pragma once
 
 #include <cstddef>

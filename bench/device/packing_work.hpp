@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `koto-l3-bench device` packs, and the expected outputs: bare waveforms for KOTO's original
-// kernels and for one core, and as many board packets for our kernels. Every output, also a copy's,
-// is poisoned before a run and compared after it.
+// The inputs of `koto-l3-bench device` and their expected outputs: bare waveforms for KOTO's
+// original kernels and for one core, and as many board packets for our kernels. Every output, also
+// a copy's, is poisoned before a run and compared after it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace l3::bench {
 
-/// Waveforms that repeat, so that only the input and the output of a kernel have the whole size.
+/// Waveforms that an input repeats, so that only input and output of a kernel have the whole size.
 class waveform_tile {
 public:
   explicit waveform_tile(std::uint32_t waveforms);
@@ -37,7 +37,7 @@ public:
   void for_each(std::uint32_t waveforms, F&& f) const {
     for (std::uint32_t w = 0; w < waveforms; w += size_) f(w, std::min(size_, waveforms - w));
   }
-  /// The bytes of the records of so many waveforms.
+  /// The length of the records of this many waveforms.
   [[nodiscard]] std::uint64_t record_bytes(std::uint32_t waveforms) const;
 
 private:
@@ -70,7 +70,7 @@ struct packing_rows {
   bool is_baseline = false;      ///< rows of one core, the first of which is the plain loop
 };
 
-/// `waveforms` on one core: the plainest loop, and the best instructions. The tile outlives them.
+/// `waveforms` on one core: a plain loop, and the best instructions. The tile outlives the result.
 [[nodiscard]] packing_rows core_packing(const waveform_tile& tile, std::uint32_t waveforms);
 
 // On an executor. Tile and packets, which may be null, outlive the result. These functions throw

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The energy that the processors and a GPU use, from the counters that they have themselves: RAPL
-// by way of /sys/class/powercap, which only root may read on most systems, and NVML. Both count the
-// whole chip, also while it waits. NVML also says which part of the time a GPU ran kernels.
+// The energy that the processors and a GPU use, by their own counters: RAPL through
+// /sys/class/powercap, which only root may read on most systems, and NVML. Both count the whole
+// chip, also while it is idle. NVML also gives the part of the time in which a GPU ran kernels.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 namespace l3::bench {
 
 struct used_energy {
-  std::optional<double> processors; ///< joules; none: no counter can be read
+  std::optional<double> processors; ///< joules; empty: no counter can be read
   std::optional<double> device;
 
   [[nodiscard]] bool is_measured() const { return processors || device; }
-  /// From `before` to now.
+  /// The energy used from `before` until this reading.
   [[nodiscard]] used_energy since(const used_energy& before) const;
 };
 
@@ -25,7 +25,7 @@ public:
   energy_meter(std::filesystem::path powercap, bool device);
 
   [[nodiscard]] used_energy read() const;
-  /// Which part of the last second or less the device ran kernels, to 0.01; none: unknown.
+  /// The part of the last second, or less, in which the device ran kernels; empty: unknown.
   [[nodiscard]] std::optional<double> busy() const;
 
 private:

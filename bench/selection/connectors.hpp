@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // find_clusters with connectors, after the hit finder of CBM's silicon tracker (F. Weiglhofer,
-// 2024), as the peer of union-find. There a hit connects itself to one in the next channel, and the
-// first hit of a chain follows the connectors. A crystal has neighbours in two dimensions, so
-// chains of one cluster meet: each crystal connects itself, or the end of its chain, to a lower
-// neighbour, and as long as two ends of a cluster differ, another round follows.
+// 2024), for comparison with union-find. There a hit connects itself to one in the next channel,
+// and the first hit of a chain follows the connectors. A crystal has neighbours in two dimensions,
+// so chains of one cluster meet: each crystal connects itself, or the end of its chain, to a lower
+// neighbour. Another round follows as long as two ends of a cluster differ.
 #pragma once
 
 #include "selection/algorithms/find_clusters.hpp"
