@@ -53,7 +53,9 @@ void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all,
 template <class Queue>
 void deliver(Queue& queue, const batch_view& in, const frame_columns& all, const output_view& out) {
   stage(queue, "deliver");
-  if (!all.has_slots()) return queue.run(pack_events{}, in.events.size(), in, all, out);
+  if constexpr (!Queue::memory::has_device) { // a device always has slots
+    if (!all.has_slots()) return queue.run(pack_events{}, in.events.size(), in, all, out);
+  }
   const std::uint32_t blocks = deliver_events::blocks<Queue>(in);
   queue.run(deliver_events{}, blocks, in, all, out, blocks);
 }
