@@ -248,24 +248,24 @@ constexpr std::array kinds{
           "in the log",
           "", "0s"},
          rules::ledger_missing},
-    kind{
-        {"device_lost", at_once, node_expert,
-         "The process has lost the device for good: an illegal address, a failed launch, an "
-         "uncorrectable memory error, or ten tries in vain. The CPU computes, with the same "
-         "results. Under a "
-         "service manager the daemon ends between two spills, when every event is stored or on "
-         "disk, with exit code 75, and the service manager starts it again. With `run.control` it "
-         "ends between two runs: stop the run (`koto-l3 run stop`). It ends no sooner than ten "
-         "minutes after its start. Events that arrive over UDP during the second or two of the "
-         "restart are lost.\n\nWithout a service manager, restart the daemon between spills. Keep "
-         "the file in `compute.dumps`, and look at `dmesg` (`NVRM: Xid`) and at the device's "
-         "memory (`nvidia-smi -q -d ECC`). If the new process does not get the device either, it "
-         "computes on the CPU and says why (`compute.backend = \"auto\"`), or ends with exit code "
-         "69 (`\"cuda\"`). A device that fails at the start beside one that works is left out: the "
-         "log says why (`device … is left out`), and only a restart takes it in again.",
-         "restart the daemon between spills; under a service manager it restarts by itself", "",
-         "0s"},
-        rules::device_lost},
+    kind{{"device_lost", at_once, node_expert,
+          "The process has lost the device for good: an illegal address, a failed launch, an "
+          "uncorrectable memory error, or ten tries in vain. The CPU computes, with the same "
+          "results. Under a "
+          "service manager the daemon ends between two spills, when every event is stored or on "
+          "disk, with exit code 75, and the service manager starts it again. With `run.control` it "
+          "ends between two runs: stop the run (`koto-l3 run stop`). It ends no sooner than ten "
+          "minutes after its start. Events that arrive over UDP during the second or two of the "
+          "restart are lost.\n\nWithout a service manager, restart the daemon between spills. Keep "
+          "the file in `compute.dumps`, and look at `dmesg` (`NVRM: Xid`) and at the device's "
+          "memory (`nvidia-smi -q -d ECC`). If the new process does not get the device either, it "
+          "computes on the CPU and says why (`compute.backend = \"auto\"`), or ends with exit code "
+          "69 (`\"cuda\"`). If one of several devices fails at the start, the others compute "
+          "without it: "
+          "the log says why (`device … is left out`), and only a restart uses it again.",
+          "restart the daemon between spills; under a service manager it restarts by itself", "",
+          "0s"},
+         rules::device_lost},
     kind{{"engine_bypassed", at_once, node_expert,
           "The device failed, or a frame was not computed within `compute.time_limit`. The CPU "
           "computes instead, with the same results. Nothing is lost as long as the CPU keeps up, "

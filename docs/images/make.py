@@ -194,7 +194,7 @@ def packing(short):
 
 
 def kernels(short):
-    """KOTO's first kernels and ours on a GPU, or else on one core, by size, with power laws; and KOTO's requirement."""
+    """KOTO's original kernels and ours on a GPU, or else on one core, by size, with power laws; and KOTO's requirement."""
     few = ("--least", "64KiB", "--most", "1MiB", "--rounds", 1) if short else ()
     report = bench("device", "--backend", "cuda", *few) or bench("device", "--backend", "serial", *few)
     fits = {f["what"]: f for f in report["fits"]}
