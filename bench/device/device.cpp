@@ -228,10 +228,12 @@ void add_bench_device(command_line program, command_body& run) {
                 "copy and one core");
   constexpr std::uint64_t smallest = 4096, largest = std::uint64_t{64} << 30;
   add_compute_options(c, o->compute);
-  add_size(c, "--least", o->least, "Bytes of waveforms; each next size is 4 times as large",
-           smallest, largest);
-  add_size(c, "--most", o->most, "The last size; the memory must allow it", smallest, largest);
-  c.add_option("--powercap", o->powercap, "Where the system counts the processors' energy")
+  add_size(c, "--least", o->least,
+           "First size in bytes of waveforms; each next one is 4 times as large", smallest,
+           largest);
+  add_size(c, "--most", o->most, "Last size; it must fit in memory", smallest, largest);
+  c.add_option("--powercap", o->powercap,
+               "Folder in which the system counts the processors' energy")
       .capture_default_str();
   add_turn_options(c, o->turns);
   c.callback([o, &run] {

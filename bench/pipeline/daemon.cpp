@@ -246,12 +246,12 @@ void add_bench_daemon(command_line program, command_body& run) {
   add_count(c, "--frames", o->frames, "In circulation", 2, 64);
   add_count(c, "--events", o->events, "Of a frame", 1, 1024);
   add_count(c, "--batches", o->batches, "In one timing", 1, 100'000);
-  c.add_option("--rate", o->rate, "Of fragments in a second; 0: as fast as possible")
+  c.add_option("--rate", o->rate, "Bytes of fragments a second; 0: as fast as possible")
       .transform(size_in_bytes())
       .capture_default_str();
-  c.add_option("--only", o->only, "Only the daemon that selects, or that keeps every event")
+  c.add_option("--only", o->only, "Only the daemon that selects, or the one that keeps every event")
       .check(one_of({"selection", "all"}));
-  c.add_flag("--strong", o->strong, "Packed in the strong codec");
+  c.add_flag("--strong", o->strong, "Pack in the strong codec");
   add_turn_options(c, o->turns);
   c.callback([o, &run] { run = [o] { return run_bench(*o); }; });
 }

@@ -179,10 +179,10 @@ void add_bench_engine(command_line program, command_body& run) {
   add_count(c, "--events", o->events, "Of a frame", 1, 1024);
   add_count(c, "--batches", o->batches, "In one timing; at least one a frame", 1, 100'000);
   const auto select =
-      c.add_flag("--select", o->select, "Simulated events, and also an engine that selects them");
-  c.add_flag("--suppressed", o->suppressed, "The selection keeps every event, but as suppressed")
+      c.add_flag("--select", o->select, "Simulated events, and also an engine that selects");
+  c.add_flag("--suppressed", o->suppressed, "The selection keeps every event in suppressed form")
       .needs(select);
-  c.add_flag("--strong", o->strong, "Packed in the strong codec");
+  c.add_flag("--strong", o->strong, "Pack in the strong codec");
   add_turn_options(c, o->turns);
   c.callback([o, &run] { run = [o] { return engine_bench(*o).run(); }; });
 }

@@ -203,8 +203,8 @@ void add_bench_select(command_line program, command_body& run) {
   add_compute_options(c, o->compute);
   c.add_option("--selection", o->selection, "Cuts, counters and lines").capture_default_str();
   add_count(c, "--events", o->events, "In a slice; 0: more than caches hold", 0, 4096);
-  add_count(c, "--slices", o->slices, "Time slices, each with its own events; times are of all", 1,
-            1000);
+  add_count(c, "--slices", o->slices,
+            "Time slices, each with its own events; their times are summed", 1, 1000);
   add_turn_options(c, o->turns);
   c.callback([o, &run] { run = [o] { return run_select_bench(*o); }; });
 }

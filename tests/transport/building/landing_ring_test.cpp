@@ -136,7 +136,7 @@ TEST_F(landing_rings, an_exchanged_slot_keeps_no_closed_batch) {
   r.send(r.event({1, 1}));
   r.pass(5ms);
   ASSERT_EQ(put(r.event({1, 2}), other), r.event({1, 2}).size());
-  r.send(r.event({1, 3})); // it takes them
+  r.send(r.event({1, 3})); // the builder takes what has landed
   const std::size_t last = other.free() - 1;
   ASSERT_NE(other.free_entry(0).slot.batch, other.free_entry(last).slot.batch);
   other.exchange(0, last);

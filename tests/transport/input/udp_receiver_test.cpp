@@ -167,11 +167,11 @@ protected:
 TEST_P(gathered_datagrams, are_taken_apart) {
   udp_receiver receiver(std::move(ports_), loopback(1, 1), r.builder);
   const std::size_t full = r.options.chunk_bytes;
-  for (const std::uint32_t first : {1U, 4U}) { // the second time into slots
+  for (const std::uint32_t first : {1U, 4U}) { // the second time, datagrams land in slots
     std::map<std::size_t, std::vector<bytes>, std::greater<>> by_length;
     for (const auto& d : r.events(1, first, first + 2))
       by_length[d.payload.size()].push_back(d.on_the_wire());
-    ASSERT_GT(by_length[full].size(), 8U) << "more than have slots";
+    ASSERT_GT(by_length[full].size(), 8U) << "more than the slots of a read";
     by_length[full].push_back(by_length[0].back());
     by_length[0].pop_back();
     for (const auto& [length, all] : by_length) {

@@ -146,7 +146,7 @@ TEST(event_view, refuses_each_broken_rule) {
   EXPECT_TRUE(broken(boards_at + 8, 19)) << "a slot above 18";
   EXPECT_FALSE(broken(boards_at + 8, 18)) << "the last slot";
   EXPECT_TRUE(broken(boards_at + 4, 3)) << "slots do not rise";
-  EXPECT_TRUE(broken(boards_at + 8, 4)) << "the last slot does not rise";
+  EXPECT_TRUE(broken(boards_at + 8, 4)) << "the last slot is not above the one before";
   EXPECT_TRUE(broken(0, std::to_integer<std::uint8_t>(good[0]) ^ 4)) << "length no multiple of 8";
   EXPECT_TRUE(broken(16, 5)) << "fewer boards in the table than in the fragments";
   EXPECT_TRUE(broken(24, 4)) << "summary no multiple of 8";
