@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/selection/connectors.hpp"
 #include "selection/algorithms/find_clusters.hpp"
 #include "tests/gpu/executors/on_executor.hpp"
 #include "tests/selection/algorithms/clusters_textbook.hpp"
@@ -18,7 +19,7 @@ namespace l3::test {
 
 /// Runs the kernel and returns its output for the events, after checking its promises and that it
 /// wrote no other rows.
-template <class Queue>
+template <class Kernel, class Queue>
 std::vector<textbook_calorimeter> run_find_clusters(Queue& queue,
                                                     const made_calorimeter& calorimeter,
                                                     const std::vector<pulse_event>& events) {
@@ -28,7 +29,7 @@ std::vector<textbook_calorimeter> run_find_clusters(Queue& queue,
   const slot_rows<l3::calorimeter, Queue> all(queue, n);
   lender<Queue> lent(queue);
   const selection_frame frame{made.there(), lent.lend(calorimeter.tables()), {}};
-  queue.run(find_clusters{}, n, frame, pulses::columns::const_view(made.rows().there()),
+  queue.run(Kernel{}, n, frame, pulses::columns::const_view(made.rows().there()),
             board_signals::columns::const_view(made.signals().there()), found.there(), all.there());
   found.fetch();
   all.fetch();
@@ -68,9 +69,14 @@ protected:
     auto queue = Executor::make();
     std::vector<textbook_calorimeter> expected;
     for (const pulse_event& e : events) expected.push_back(textbook_clusters(e, calorimeter));
-    const auto found = run_find_clusters(queue, calorimeter, events);
-    for (std::size_t e = 0; e < events.size(); ++e)
-      EXPECT_EQ(found[e], expected[e]) << "event " << e << " of " << expected[e].crystals;
+    const auto expect_from = [&]<class Kernel>(const Kernel&) {
+      const auto found = run_find_clusters<Kernel>(queue, calorimeter, events);
+      for (std::size_t e = 0; e < events.size(); ++e)
+        EXPECT_EQ(found[e], expected[e]) << "event " << e << " of " << expected[e].crystals;
+    };
+    expect_from(find_clusters());
+    if constexpr (!decltype(queue)::memory::has_device) // the bench's peer
+      expect_from(bench::find_clusters_by_connectors());
     return expected;
   }
 };
