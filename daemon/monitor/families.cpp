@@ -138,7 +138,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {"backend", "Executor on which the kernels run.", s.backend},
       {"device", "Device or processor that the kernels run on, in words.", s.device},
       {gauge, "memory_planned_bytes", "memory_planned",
-       "Bytes allocated at the start; nothing large is allocated later.", s.memory_planned},
+       "Upper limit of the memory in bytes; most is allocated at the start.", s.memory_planned},
       {gauge, "build_info{version,commit}", "", "Version and commit of the program.",
        json::object{{s.version, json::object{{s.commit, 1}}}}},
       {gauge, "backend_info{backend,device}", "", "Executor and device on which the kernels run.",

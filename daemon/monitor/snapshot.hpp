@@ -198,7 +198,7 @@ struct metrics_snapshot {
   bool last_reload_refused = false;
   std::uint64_t log_lines_left_out = 0;
   process_usage process;
-  std::uint64_t memory_planned = 0; ///< bytes allocated at the start; later allocations are small
+  std::uint64_t memory_planned = 0; ///< most bytes, nearly all allocated at the start
 
   ledger account; ///< without its spills
   run_view run;
