@@ -198,7 +198,7 @@ struct metrics_snapshot {
   bool last_reload_refused = false;
   std::uint64_t log_lines_left_out = 0;
   process_usage process;
-  std::uint64_t memory_planned = 0; ///< most bytes, nearly all allocated at the start
+  std::uint64_t memory_planned = 0; ///< upper limit in bytes; most is allocated at the start
 
   ledger account; ///< without its spills
   run_view run;
