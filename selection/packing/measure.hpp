@@ -23,7 +23,7 @@ struct packet_findings {
   alignas(64) std::uint32_t wrong[packet_lanes];   // 1: a tag in this lane is wrong
   alignas(64) std::uint16_t minimum[packet_lanes]; // with its tag
   alignas(64) std::uint16_t maximum[packet_lanes]; // with its tag
-  std::uint32_t outer;                             // header and footer: form_of_outer_words
+  alignas(8) std::uint8_t marks[packet_lanes];     // for each word of header and footer
 };
 
 /// The form of a packed board.
@@ -88,11 +88,7 @@ struct measure_boards {
                                           const batch_view& in, std::uint32_t i,
                                           const board_entry& board, const fragment_entry& fragment,
                                           const frame_columns& out) {
-    for_each(b, 1, [&](std::uint32_t) {
-      found.outer = form_of_outer_words(in.events[board.event], board.slot, [&](int n) {
-        return std::uint32_t{packet.header()[n]}; // the other words of the packet follow it
-      });
-    });
+    check_words(b, packet, found, board, in.events[board.event]);
     reduce_lanes(b, packet, lanes, found, board.kind);
     b.sync();
     const board_shape shape = shape_of(found, board, fragment);
@@ -166,11 +162,50 @@ struct measure_boards {
   }
 
 private:
+  /// Marks of a word of header or footer.
+  static constexpr std::uint32_t wrong_tag = 1;
+  static constexpr std::uint32_t other_header = 2; // differs from the word expected for the event
+  static constexpr std::uint32_t other_footer = 4;
+
+  template <block B>
+  L3_FN static void check_words(const B& b, const staged_packet& packet, packet_findings& found,
+                                const board_entry& board, const event_entry& event) {
+    const std::uint16_t* const header = packet.header();
+    const std::uint16_t* const footer = packet.footer();
+    for_each(b, packet_lanes, [&](std::uint32_t w) {
+      std::uint32_t marks = 0; // header and footer have only twelve words
+      if (w < l2::header_words) {
+        const std::uint16_t expected = l2::expected_header_word(
+            static_cast<int>(w), event.spill, event.number, board.slot, event.reference_time);
+        marks = ((header[w] & l2::wide_tag_mask) != l2::header_tag ? wrong_tag : 0U) |
+                (header[w] != expected ? other_header : 0U);
+      } else if (w < l2::header_words + l2::footer_words) {
+        const std::uint16_t word = footer[w - l2::header_words];
+        marks = ((word & l2::footer_tag_mask) != l2::footer_tag ? wrong_tag : 0U) |
+                (word != l2::footer_tag ? other_footer : 0U);
+      }
+      found.marks[w] = static_cast<std::uint8_t>(marks);
+    });
+  }
+
   /// The shape of the board, computed equally in every lane.
   [[nodiscard]] L3_FN static board_shape
   shape_of(const packet_findings& found, const board_entry& board, const fragment_entry& fragment) {
-    std::uint32_t wrong = found.outer & board_raw;
-    board_shape shape{kind_form(board.kind) | found.outer, stored_words_bytes(found.outer)};
+    const std::byte* const words =
+        aligned<sizeof(std::uint64_t)>(reinterpret_cast<const std::byte*>(found.marks));
+    std::uint64_t all = load<std::uint64_t>(words) | load<std::uint64_t>(words + sizeof all);
+    for (std::uint32_t half = 32; half >= 8; half /= 2) all |= all >> half;
+    const auto marks = static_cast<std::uint32_t>(all);
+    std::uint32_t wrong = marks & wrong_tag;
+    board_shape shape{kind_form(board.kind), 0};
+    if ((marks & other_header) != 0) {
+      shape.form |= board_header_stored;
+      shape.bytes += 2 * l2::header_words;
+    }
+    if ((marks & other_footer) != 0) {
+      shape.form |= board_footer_stored;
+      shape.bytes += 2 * l2::footer_words;
+    }
     for (std::uint32_t lane = 0; lane < packet_lanes; ++lane) {
       wrong |= found.wrong[lane];
       shape.bytes += koto::record_bytes(found.bits[lane]);
