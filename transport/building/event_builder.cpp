@@ -23,7 +23,7 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
                              std::chrono::nanoseconds batch_age, batch_pool& pool,
                              building_counters& counters, outcome_counters& outcomes,
                              std::function<void(const spill_summary&)> on_end_of_spill)
-    : settings_(settings), crates_(settings.crates.size()), max_chunks_(settings.max_chunks()),
+    : settings_(settings),
       slots_of_a_ring_(capacity.bytes / landing_area::region_bytes(settings.chunk_bytes) /
                        ring_share),
       batch_age_(batch_age), counters_(counters), outcomes_(outcomes),
@@ -31,7 +31,7 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
       batches_(pool, settings.chunk_bytes), events_(settings_, capacity, batches_, counters),
       resolver_(settings_, spills_, events_), admission_(settings_, counters),
       candidate_(settings_) {
-  assert(crates_ > 0 && crates_ <= most_crates && max_chunks_ < 64);
+  assert(settings.crates.size() - 1 < most_crates && settings.max_chunks() < 64);
 }
 
 event_builder::memory event_builder::memory_plan(const building_settings& settings,

@@ -35,6 +35,12 @@
 
 namespace l3 {
 
+/// Why event building refuses a datagram with a payload of so many bytes. Nothing if it does not:
+/// then `place` is the fragment's, or for an end of spill that of the crate.
+[[nodiscard]] std::optional<refused> refusal_of(const l2::datagram_header& h, std::size_t bytes,
+                                                const building_settings& s,
+                                                l2::fragment_place& place);
+
 class event_builder {
 public:
   /// The configuration has checked the settings: at most `most_crates` crates; the longest fragment
@@ -171,16 +177,12 @@ private:
   bool close_batch(bool without_next);
   void close_if_full();
   void close_if_old();
+  [[nodiscard]] bool find_room(std::size_t bytes);
   [[nodiscard]] bool make_room_for(const event_assembly& e);
   [[nodiscard]] bool empty(batch_in_use& batch);
 
   // In event_builder_datagrams.cpp: datagrams.
   [[nodiscard]] std::optional<refused> look_at(landing_ring::entry& e, std::uint32_t bytes) const;
-  [[nodiscard]] bool is_fragment(const arrived_chunk& c) const {
-    return c.header.fragment_id != 0 && c.place.event_number <= settings_.max_events_per_spill;
-  }
-  [[nodiscard]] std::optional<refused> refusal_of_chunk(const arrived_chunk& c) const;
-  [[nodiscard]] std::optional<refused> refusal_of_trailer(const arrived_chunk& c) const;
   void on_datagram(landing_ring::entry& e, input_counters& input);
   void on_chunk(const arrived_chunk& c, input_counters& input);
   void on_trailer(const arrived_chunk& c, input_counters& input);
@@ -211,8 +213,6 @@ private:
   void leave_spill(stream_landing& stream);
 
   const building_settings settings_;
-  const std::uint32_t crates_;
-  const std::uint32_t max_chunks_;
   const std::size_t slots_of_a_ring_;
   const std::chrono::nanoseconds batch_age_;
   building_counters& counters_;

@@ -6,49 +6,51 @@
 
 namespace l3 {
 
+std::optional<refused> refusal_of(const l2::datagram_header& h, std::size_t bytes,
+                                  const building_settings& s, l2::fragment_place& place) {
+  const auto& crates = s.crates.crates;
+  const auto t = l2::trailer::unpack(h.discriminator);
+  if (bytes == 0 && t.count != 0) { // an end of spill
+    const auto crate = std::ranges::find(crates, t.crate, &crate_readout::number);
+    if (crate == crates.end()) return refused::discriminator;
+    place.crate = static_cast<std::uint32_t>(crate - crates.begin());
+    return std::nullopt;
+  }
+  if (bytes != 0 && h.discriminator != 0) return refused::discriminator;
+  place = l2::place_of(h.fragment_id, static_cast<std::uint32_t>(crates.size()));
+  if (h.fragment_id == 0 || place.event_number > s.max_events_per_spill)
+    return refused::fragment_id;
+  const std::uint64_t begin = std::uint64_t{h.chunk} * s.chunk_bytes; // or end, of all chunks
+  if (bytes == 0) {
+    const bool fits = begin != 0 && begin - s.chunk_bytes < l2::max_fragment_bytes;
+    if (!fits) return refused::chunk_index;
+    if (t.crate != crates[place.crate].number) return refused::discriminator;
+    return std::nullopt;
+  }
+  if (begin >= l2::max_fragment_bytes) return refused::chunk_index;
+  if (bytes > s.chunk_bytes) return refused::too_long;
+  if (bytes % 2 != 0 || begin + bytes > l2::max_fragment_bytes) return refused::chunk_length;
+  return std::nullopt;
+}
+
 /// Finds what has landed in the entry, and summarizes a chunk. Any thread. Returns why it refuses
 /// the datagram, if it does.
 std::optional<refused> event_builder::look_at(landing_ring::entry& e, std::uint32_t bytes) const {
   using content = landing_ring::content;
   arrived_chunk& c = e.chunk;
-  const auto t = l2::trailer::unpack(c.header.discriminator);
-  if (bytes == 0 && t.count != 0) {
-    const auto crate = std::ranges::find(settings_.crates.crates, t.crate, &crate_readout::number);
-    if (crate == settings_.crates.crates.end()) return refused::discriminator;
-    c.place.crate = static_cast<std::uint32_t>(crate - settings_.crates.crates.begin());
-    e.what = content::end_of_spill;
+  if (const auto why = refusal_of(c.header, bytes, settings_, c.place)) return why;
+  if (bytes == 0) {
+    const bool ends_spill = l2::trailer::unpack(c.header.discriminator).count != 0;
+    e.what = ends_spill ? content::end_of_spill : content::trailer;
     return std::nullopt;
   }
-  c.place = l2::place_of(c.header.fragment_id, crates_);
+  e.what = content::chunk;
   c.bytes = {e.slot.memory, bytes};
   c.slot = &e.slot;
-  if (const auto why = bytes == 0 ? refusal_of_trailer(c) : refusal_of_chunk(c)) return why;
-  e.what = bytes == 0 ? content::trailer : content::chunk;
-  if (bytes != 0) {
-    // The last chunk of a fragment is shorter than the others.
-    const std::uint32_t chunk_bytes = settings_.chunk_bytes;
-    summarize(c.bytes, c.header.chunk * chunk_bytes, c.place.event_number, bytes < chunk_bytes,
-              c.summary);
-  }
-  return std::nullopt;
-}
-
-std::optional<refused> event_builder::refusal_of_chunk(const arrived_chunk& c) const {
-  const std::size_t bytes = c.bytes.size();
-  if (c.header.discriminator != 0) return refused::discriminator;
-  if (!is_fragment(c)) return refused::fragment_id;
-  if (c.header.chunk >= max_chunks_) return refused::chunk_index;
-  if (bytes > settings_.chunk_bytes) return refused::too_long;
-  if (bytes % 2 != 0 || c.header.chunk * settings_.chunk_bytes + bytes > l2::max_fragment_bytes)
-    return refused::chunk_length;
-  return std::nullopt;
-}
-
-std::optional<refused> event_builder::refusal_of_trailer(const arrived_chunk& c) const {
-  if (!is_fragment(c)) return refused::fragment_id;
-  if (c.header.chunk == 0 || c.header.chunk > max_chunks_) return refused::chunk_index;
-  const auto t = l2::trailer::unpack(c.header.discriminator);
-  if (t.crate != settings_.crates.crates[c.place.crate].number) return refused::discriminator;
+  // The last chunk of a fragment is shorter than the others.
+  const std::uint32_t chunk_bytes = settings_.chunk_bytes;
+  summarize(c.bytes, c.header.chunk * chunk_bytes, c.place.event_number, bytes < chunk_bytes,
+            c.summary);
   return std::nullopt;
 }
 

@@ -157,8 +157,12 @@ void event_builder::close_if_old() {
 
 /// Whether the event can be stored; a parked one needs room in the current batch.
 bool event_builder::make_room_for(const event_assembly& e) {
-  if (e.parked == nullptr) return true;
-  const std::size_t bytes = events_.parked_bytes(e);
+  return e.parked == nullptr || find_room(events_.parked_bytes(e));
+}
+
+/// Whether an event with this much contiguous room fits into the current batch, or into the next
+/// one, which then becomes the current one.
+bool event_builder::find_room(std::size_t bytes) {
   if (batches_.current() == nullptr) return false;
   if (batches_.current()->has_room(bytes)) return true;
   return close_batch(false) && batches_.current()->has_room(bytes);

@@ -38,10 +38,7 @@ bool event_builder::make_room(stream_landing& stream, std::size_t bytes) {
   if (stream.at_ != nullptr && stream.room_ >= bytes) return true;
   if (stream.at_ != nullptr) give_room_back(stream);
   const std::size_t room = landing_area::region_bytes(bytes);
-  if (batches_.current() == nullptr) return false;
-  if (!batches_.current()->has_room(room) &&
-      !(close_batch(false) && batches_.current()->has_room(room)))
-    return false;
+  if (!find_room(room)) return false;
   stream.at_ = batches_.current();
   ++stream.at_->reserved;
   ++stream.at_->open;
@@ -156,7 +153,7 @@ event_builder::stream_result event_builder::take_repeat(const candidate_event& r
 /// Drops an event begun by datagrams, because its record has all of it.
 void event_builder::give_way_to_record(spill_table& spill, std::uint32_t event_number) {
   event_assembly& e = events_[spill.handle(event_number)];
-  for (std::uint32_t c = 0; c < crates_; ++c)
+  for (std::size_t c = 0; c < e.fragments.size(); ++c)
     if (e.fragments[c].seen) counters_.fragments_duplicate.add(c);
   spill.forget(event_number);
   events_.release(e, false);

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "transport/building/event_builder.hpp"
 #include "transport/system/threads.hpp"
 
 namespace l3 {
@@ -105,9 +106,9 @@ void unattended_ports::take_some(const udp_socket& port) {
 }
 
 void unattended_ports::note(const l2::datagram_header& h, std::size_t payload, time_point now) {
-  const auto crate = crate_of(h, payload);
-  if (!crate) return;
-  last_of_[*crate] = now;
+  l2::fragment_place place;
+  if (refusal_of(h, payload, building_, place)) return;
+  last_of_[place.crate] = now;
   if (last_.load() == never || now - last_.load() >= least_pause()) busy_since_ = now;
   last_ = now;
   if (payload == 0) note_spill(l2::trailer::unpack(h.discriminator));
@@ -121,25 +122,6 @@ void unattended_ports::note_spill(const l2::trailer& t) {
   }
   spill_ended_ = spill_ended_ || t.count != 0;
   between_ = spill_ended_ || !ends_are_marked_;
-}
-
-std::optional<std::uint32_t> unattended_ports::crate_of(const l2::datagram_header& h,
-                                                        std::size_t payload) const {
-  const auto& crates = building_.crates.crates;
-  const auto t = l2::trailer::unpack(h.discriminator);
-  if (payload == 0 && t.count != 0) { // an end of spill
-    const auto crate = std::ranges::find(crates, t.crate, &crate_readout::number);
-    if (crate == crates.end()) return std::nullopt;
-    return static_cast<std::uint32_t>(crate - crates.begin());
-  }
-  const auto at = l2::place_of(h.fragment_id, building_.crates.size());
-  if (h.fragment_id == 0 || at.event_number > building_.max_events_per_spill) return std::nullopt;
-  const bool fits = payload == 0 ? h.chunk != 0 && h.chunk <= building_.max_chunks() &&
-                                       t.crate == crates[at.crate].number
-                                 : h.discriminator == 0 && h.chunk < building_.max_chunks() &&
-                                       payload <= building_.chunk_bytes && payload % 2 == 0;
-  if (!fits) return std::nullopt;
-  return at.crate;
 }
 
 } // namespace l3

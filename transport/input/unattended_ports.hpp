@@ -63,9 +63,6 @@ private:
   [[nodiscard]] std::chrono::nanoseconds least_pause() const {
     return between_ ? pause_ : longest_stall;
   }
-  /// The place of a datagram's crate; nothing if an input would refuse the datagram.
-  [[nodiscard]] std::optional<std::uint32_t> crate_of(const l2::datagram_header& h,
-                                                      std::size_t payload) const;
 
   const time_point began_ = steady_clock::now();
   std::vector<udp_socket> ports_;
