@@ -30,9 +30,7 @@ udp_receiver::udp_receiver(const udp_settings& settings, event_builder& builder)
 udp_receiver::udp_receiver(std::vector<udp_socket> sockets, const udp_settings& settings,
                            event_builder& builder) {
   for (const udp_socket& s : sockets) ports_.push_back(s.port());
-  const auto bytes = [](const udp_socket& s) { return s.buffer().bytes; };
-  const auto smallest = std::ranges::min_element(sockets, {}, bytes);
-  if (smallest != sockets.end()) socket_buffer_ = smallest->buffer();
+  socket_buffer_ = smallest_buffer(sockets);
   if (socket_buffer_.bytes < settings.socket_buffer.bytes) {
     advice_ = "each UDP socket got a receive buffer of " + std::to_string(socket_buffer_.bytes) +
               " of the " + std::to_string(settings.socket_buffer.bytes) +
@@ -40,8 +38,7 @@ udp_receiver::udp_receiver(std::vector<udp_socket> sockets, const udp_settings& 
               std::to_string(settings.socket_buffer.bytes);
   }
 
-  const std::size_t threads =
-      std::clamp<std::size_t>(settings.threads, 1, std::max<std::size_t>(sockets.size(), 1));
+  const std::size_t threads = std::clamp<std::size_t>(settings.threads, 1, sockets.size());
   std::vector<std::vector<udp_socket>> dealt(threads);
   for (std::size_t p = 0; p < sockets.size(); ++p)
     dealt[p % threads].push_back(std::move(sockets[p]));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/input/udp_socket.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
@@ -15,6 +14,8 @@
 #include <stdexcept>
 #include <system_error>
 #include <utility>
+
+#include <boost/asio/ip/udp.hpp>
 
 namespace l3 {
 namespace {
@@ -40,29 +41,18 @@ udp_socket::udp_socket(const std::string& address, std::uint16_t port, byte_size
     throw std::runtime_error("cannot receive UDP on " + address + ":" + std::to_string(port) +
                              ": " + std::generic_category().message(error));
   };
-  sockaddr_storage where{};
-  socklen_t length = 0;
-  auto* v4 = reinterpret_cast<sockaddr_in*>(&where);
-  auto* v6 = reinterpret_cast<sockaddr_in6*>(&where);
-  if (::inet_pton(AF_INET, address.c_str(), &v4->sin_addr) == 1) {
-    v4->sin_family = AF_INET;
-    v4->sin_port = htons(port);
-    length = sizeof(sockaddr_in);
-  } else if (::inet_pton(AF_INET6, address.c_str(), &v6->sin6_addr) == 1) {
-    v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(port);
-    length = sizeof(sockaddr_in6);
-  } else {
+  boost::system::error_code no_address;
+  boost::asio::ip::udp::endpoint where(boost::asio::ip::make_address(address, no_address), port);
+  if (no_address)
     throw std::runtime_error("cannot receive UDP on " + address + ": not an IP address");
-  }
-  auto* generic = reinterpret_cast<sockaddr*>(&where);
   constexpr int kind = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-  descriptor_ = file_descriptor(::socket(where.ss_family, kind, 0));
+  descriptor_ = file_descriptor(::socket(where.protocol().family(), kind, 0));
   if (!descriptor_) fail(errno);
   buffer_ = {grow_buffer(descriptor(), buffer.bytes)};
-  if (::bind(descriptor(), generic, length) != 0) fail(errno);
-  if (::getsockname(descriptor(), generic, &length) != 0) fail(errno);
-  port_ = ntohs(where.ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
+  auto length = static_cast<socklen_t>(where.size());
+  if (::bind(descriptor(), where.data(), length) != 0) fail(errno);
+  if (::getsockname(descriptor(), where.data(), &length) != 0) fail(errno);
+  port_ = where.port();
 }
 
 udp_socket udp_socket::copy() const {
@@ -76,7 +66,10 @@ udp_socket udp_socket::copy() const {
 }
 
 std::uint32_t udp_socket::take_dropped() const {
-  const std::uint32_t dropped = dropped_datagrams(descriptor());
+  std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
+  socklen_t length = sizeof info;
+  if (::getsockopt(descriptor(), SOL_SOCKET, SO_MEMINFO, info.data(), &length) != 0) return 0;
+  const std::uint32_t dropped = info[SK_MEMINFO_DROPS];
   return dropped - std::exchange(*drops_told_, dropped); // wraps like the kernel's counter
 }
 
@@ -86,13 +79,6 @@ std::size_t length_of_each(msghdr& read, std::size_t bytes) {
   int length = 0;
   std::memcpy(&length, CMSG_DATA(gathered), sizeof length);
   return std::min(static_cast<std::size_t>(length), bytes);
-}
-
-std::uint32_t dropped_datagrams(int descriptor) {
-  std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
-  socklen_t length = sizeof info;
-  if (::getsockopt(descriptor, SOL_SOCKET, SO_MEMINFO, info.data(), &length) != 0) return 0;
-  return info[SK_MEMINFO_DROPS];
 }
 
 } // namespace l3

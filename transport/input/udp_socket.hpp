@@ -52,10 +52,6 @@ private:
   std::shared_ptr<std::uint32_t> drops_told_ = std::make_shared<std::uint32_t>(0);
 };
 
-/// Datagrams that the socket has dropped since it was opened: the number that SO_RXQ_OVFL sends
-/// with each datagram, but read without a datagram.
-[[nodiscard]] std::uint32_t dropped_datagrams(int descriptor);
-
 /// Memory for the length of gathered datagrams, which recvmsg writes.
 struct alignas(cmsghdr) read_control {
   std::array<std::byte, CMSG_SPACE(sizeof(int))> bytes;

@@ -33,12 +33,6 @@ constexpr int sweeps_at_end = 16;
 
 constexpr std::uint32_t stop_number = std::numeric_limits<std::uint32_t>::max();
 
-/// There must be at least one socket.
-byte_size smallest_buffer(const std::vector<udp_socket>& sockets) {
-  const auto bytes = [](const udp_socket& s) { return s.buffer().bytes; };
-  return std::ranges::min_element(sockets, {}, bytes)->buffer();
-}
-
 /// How many datagrams the largest buffer holds. It is twice as large as asked for, and the kernel
 /// charges at least 768 bytes for each.
 std::uint64_t most_datagrams(const std::vector<udp_socket>& sockets) {
@@ -49,8 +43,22 @@ std::uint64_t most_datagrams(const std::vector<udp_socket>& sockets) {
 
 } // namespace
 
+byte_size smallest_buffer(const std::vector<udp_socket>& sockets) {
+  const auto bytes = [](const udp_socket& s) { return s.buffer().bytes; };
+  return std::ranges::min_element(sockets, {}, bytes)->buffer();
+}
+
+nanoseconds nap_after_sweep(byte_size smallest_buffer, bool left_behind) {
+  constexpr std::uint64_t link_bytes_per_microsecond = 1250;
+  constexpr std::uint64_t longest = 500; // microseconds, which it adds to the latency of an event
+  constexpr std::uint64_t shortest = 40; // shorter naps cost more than they save
+  const auto nap = std::min(smallest_buffer.bytes / 2 / link_bytes_per_microsecond, longest);
+  return std::chrono::microseconds(left_behind || nap < shortest ? 0 : nap);
+}
+
 udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event_builder& builder)
-    : builder_(builder), epoll_(::epoll_create1(EPOLL_CLOEXEC)), nap_(smallest_buffer(sockets)),
+    : builder_(builder), epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      smallest_buffer_(smallest_buffer(sockets)),
       most_full_rounds_(most_datagrams(sockets) / burst + 1), ring_(builder, ring_entries, input_),
       full_bytes_(l2::datagram_header_bytes + builder.settings().chunk_bytes),
       allow_(std::move(allow)) {
@@ -148,10 +156,9 @@ void udp_thread::look(nanoseconds limit) {
 /// Reads the ports in ready_ until none has more than a burst left. Returns how long to nap then.
 nanoseconds udp_thread::sweep(time_point looked_at) {
   builder_.enter(ring_, looked_at);
-  nap_.begin_sweep(looked_at);
-  bool more = true;
-  for (int round = 0; more && round < rounds_per_sweep; ++round) {
-    if (round > 0) look(nanoseconds(0));
+  int rounds = 0;
+  for (bool more = true; more && rounds < rounds_per_sweep; ++rounds) {
+    if (rounds > 0) look(nanoseconds(0));
     more = false;
     for (const auto p : ready_) more = receive(ports_[p]) || more;
     received_at_ = steady_clock::now();
@@ -159,7 +166,7 @@ nanoseconds udp_thread::sweep(time_point looked_at) {
   }
   builder_.leave(ring_, received_at_);
   tick_at_ = std::min(tick_at_, received_at_ + tick_period);
-  return nap_.after_sweep();
+  return nap_after_sweep(smallest_buffer_, rounds > 1);
 }
 
 /// Reads a burst from the port, limited by the free entries of the ring. Returns true if more may
@@ -181,7 +188,6 @@ bool udp_thread::receive(const udp_socket& p) {
     datagrams += take_read(m);
   }
   const bool full = static_cast<std::size_t>(n) == most;
-  nap_.took(datagrams, bytes, full);
   input_.datagrams.add(datagrams);
   input_.bytes.add(bytes);
   builder_.land(ring_, landed_);

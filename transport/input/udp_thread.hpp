@@ -2,8 +2,8 @@
 // One receive thread with its ports, landing ring and counters. It waits with epoll. When ports
 // have data, it reads them in turn, a limited number of datagrams each, round after round until
 // none has more than that: a flooded port does not starve the others, and datagrams sent together
-// are read close together. Then it sleeps so that datagrams gather (receive_nap). It also checks
-// the time limits of event building, less often while nothing arrives and no event is open.
+// are read close together. Then it sleeps so that datagrams gather (nap_after_sweep). It also
+// checks the time limits of event building, less often while nothing arrives and no event is open.
 //
 // The kernel may gather consecutive datagrams of one length in a read (UDP_GRO). The vector of a
 // read alternates between memory for a header and a slot of the ring, so that the payloads of full
@@ -37,62 +37,14 @@
 
 namespace l3 {
 
+/// The smallest receive buffer of at least one socket.
+[[nodiscard]] byte_size smallest_buffer(const std::vector<udp_socket>& sockets);
+
 /// How long a receive thread sleeps after a sweep over its ports, so that datagrams gather and one
-/// call reads several. To avoid an overflow, it sleeps no longer than the fullest socket needs to
-/// fill part of its buffer at the rate of the last sweep, and no longer than a fast link needs to
-/// fill it from empty. It does not sleep after a full burst, because more was waiting.
-class receive_nap {
-public:
-  /// The longest addition of a nap to the latency of an event, besides the age of a batch.
-  static constexpr std::chrono::nanoseconds longest = std::chrono::microseconds(500);
-  /// Shorter naps cost more than they save.
-  static constexpr std::chrono::nanoseconds shortest = std::chrono::microseconds(40);
-  /// Most bytes of a datagram's overhead in a socket.
-  static constexpr std::uint64_t bytes_beside = 1024;
-
-  /// `buffer`: the smallest receive buffer of the sockets.
-  explicit receive_nap(byte_size buffer)
-      : buffer_(buffer.bytes),
-        longest_(std::min(longest, time_to_fill(buffer.bytes / 2, link_bytes_per_second))) {}
-
-  void begin_sweep(time_point now) {
-    since_ = began_;
-    began_ = now;
-    most_ = 0;
-    left_behind_ = false;
-  }
-  /// Notes what was read from one port in this sweep; `full` if more may be waiting there.
-  void took(std::uint64_t datagrams, std::uint64_t bytes, bool full) {
-    most_ = std::max(most_, bytes + datagrams * bytes_beside);
-    left_behind_ = left_behind_ || full;
-  }
-  /// How long to sleep now; 0 means not at all.
-  [[nodiscard]] std::chrono::nanoseconds after_sweep() const {
-    if (left_behind_ || most_ == 0) return {};
-    const auto gathered_in = static_cast<double>((began_ - since_).count());
-    const double sweeps = static_cast<double>(buffer_) / 4 / static_cast<double>(most_);
-    const auto safe =
-        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(gathered_in * sweeps, 1e9)));
-    const auto nap = std::min(longest_, safe);
-    return nap < shortest ? std::chrono::nanoseconds(0) : nap;
-  }
-
-private:
-  /// A full 10-gigabit link to one port.
-  static constexpr std::uint64_t link_bytes_per_second = 1'250'000'000;
-
-  static constexpr std::chrono::nanoseconds time_to_fill(std::uint64_t bytes, std::uint64_t rate) {
-    constexpr std::uint64_t nano = 1'000'000'000;
-    return std::chrono::nanoseconds(std::min(bytes, std::uint64_t{1} << 32) * nano / rate);
-  }
-
-  std::uint64_t buffer_;
-  std::chrono::nanoseconds longest_;
-  time_point since_{};
-  time_point began_{};
-  std::uint64_t most_ = 0; // in the fullest socket
-  bool left_behind_ = false;
-};
+/// call reads several. To avoid an overflow, it sleeps no longer than a full 10-gigabit link to one
+/// port needs to fill half of the smallest buffer, and not at all if it has `left_behind` datagrams
+/// after a full burst.
+[[nodiscard]] std::chrono::nanoseconds nap_after_sweep(byte_size smallest_buffer, bool left_behind);
 
 class udp_thread {
 public:
@@ -136,7 +88,7 @@ private:
   std::vector<std::uint32_t> ready_; ///< ports with data at the last look
   bool all_empty_ = false;           ///< the last look found no port with data
   bool stopping_ = false;
-  receive_nap nap_;
+  const byte_size smallest_buffer_;
   const std::uint64_t most_full_rounds_;
   std::uint64_t full_rounds_ = 0; ///< since the ports were last emptied
   input_counters input_;

@@ -394,41 +394,11 @@ TEST(udp_receiver, asks_for_the_setting_that_is_missing) {
   EXPECT_EQ(udp_receiver(settings, r.builder).advice(), "");
 }
 
-// How long a receive thread sleeps: never so long that a socket could overflow.
-
-class nap : public testing::Test {
-protected:
-  /// What follows a sweep that took so much from one port, `gathered_in` after the one before.
-  [[nodiscard]] std::chrono::nanoseconds after(std::uint64_t datagrams, bool full = false,
-                                               std::chrono::nanoseconds gathered_in = 1ms) {
-    now_ += gathered_in;
-    nap_.begin_sweep(now_);
-    nap_.took(datagrams, datagrams * 8000, full);
-    return nap_.after_sweep();
-  }
-
-  time_point now_{1s};
-  receive_nap nap_{mebibytes(4)};
-};
-
-TEST_F(nap, is_long_when_little_came) { EXPECT_EQ(after(2), receive_nap::longest); }
-
-TEST_F(nap, does_not_follow_a_full_burst) {
-  EXPECT_EQ(after(2, true), 0ns);
-  EXPECT_EQ(after(2), receive_nap::longest) << "the next sweep begins anew";
-}
-
-TEST_F(nap, ends_before_the_fullest_socket_is_full) {
-  (void)after(1);
-  EXPECT_EQ(after(60, false, 100us) / 1us, 193) << "a quarter of 4 MiB at 541 kB in 100 us";
-  EXPECT_EQ(after(60, false, 10us), 0ns) << "too short to be worth a sleep";
-}
-
-TEST_F(nap, is_short_with_a_small_buffer_whatever_came) {
-  nap_ = receive_nap(kibibytes(208));
-  EXPECT_EQ(after(1) / 1us, 85) << "half of it at 10 Gb/s";
-  nap_ = receive_nap(kibibytes(16));
-  EXPECT_EQ(after(1), 0ns);
+TEST(nap_after_sweep, is_never_so_long_that_a_socket_could_overflow) {
+  EXPECT_EQ(nap_after_sweep(mebibytes(4), false), 500us);
+  EXPECT_EQ(nap_after_sweep(kibibytes(208), false), 85us) << "half of it at 10 Gb/s";
+  EXPECT_EQ(nap_after_sweep(kibibytes(16), false), 0us) << "too short to be worth a sleep";
+  EXPECT_EQ(nap_after_sweep(mebibytes(4), true), 0us) << "more was waiting";
 }
 
 // Ports while no run is active.
