@@ -6,11 +6,6 @@
 #include "transport/format/block.hpp"
 
 namespace l3 {
-namespace {
-
-constexpr std::uint32_t time_mask = 0xfffffff; // of a time stamp
-
-} // namespace
 
 void admission::look_into(candidate_event& event) const {
   event.used_boards = event.flags = 0;
@@ -48,13 +43,19 @@ admission::verdict admission::judge(candidate_event& event) {
   v.admit = v.complete || (settings_.incomplete == incomplete_events::forward &&
                            std::ranges::any_of(event.fragments, &arrived_fragment::whole));
 
+  constexpr std::uint32_t time_mask = 0xfffffff; // of a time stamp
   std::size_t carried = 0;
   for (auto& f : event.fragments) {
     if (v.admit && f.whole) {
       ++carried;
       if (f.problem) event.flags |= event_damaged;
     }
-    count(f, v.admit);
+    if (f.problem) {
+      counters_.fragments_malformed.add(f.crate, *f.problem);
+    } else {
+      (v.admit && f.whole ? counters_.fragments_admitted : counters_.fragments_incomplete)
+          .add(f.crate);
+    }
     if (f.time) counters_.time_ahead.set(f.crate, (*f.time - *event.reference_time) & time_mask);
   }
   if (carried < settings_.crates.size()) event.flags |= event_incomplete;
@@ -64,16 +65,6 @@ admission::verdict admission::judge(candidate_event& event) {
     count_missing(event);
   }
   return v;
-}
-
-void admission::count(const arrived_fragment& f, bool admit) {
-  if (f.problem) {
-    counters_.fragments_malformed.add(f.crate, *f.problem);
-  } else if (admit && f.whole) {
-    counters_.fragments_admitted.add(f.crate);
-  } else {
-    counters_.fragments_incomplete.add(f.crate);
-  }
 }
 
 /// If few crates sent an event, the other crates' fragments are not missing: the few have a wrong

@@ -83,7 +83,6 @@ public:
 
 private:
   void look_into(candidate_event& event, arrived_fragment& f) const;
-  void count(const arrived_fragment& f, bool admit);
   void count_missing(const candidate_event& event);
 
   const building_settings& settings_;

@@ -202,10 +202,9 @@ event_builder::begin_of_spill(stream_landing& stream, std::uint32_t spill_number
     stream.spill_ = spill_number;
   }
   if (spill != nullptr) spill->closed = false;
-  const auto result = counted();
   settle();
   finish();
-  return result;
+  return counted();
 }
 
 event_builder::stream_result event_builder::end_of_spill(stream_landing& stream,
@@ -219,11 +218,10 @@ event_builder::stream_result event_builder::end_of_spill(stream_landing& stream,
     if (stream.spill_ == spill_number) leave_spill(stream);
     if (spill->streams == 0) spill->closed = true;
   }
-  const auto result = counted();
   settle();
   spills_.take_summaries(due_);
   finish();
-  return result;
+  return counted();
 }
 
 /// A record that is counted but in no batch is as safe as the events admitted before it.

@@ -21,14 +21,11 @@ std::optional<piece_offset> landing_area::gather(std::uint32_t bytes) {
   }
   const auto offset = gather_at_;
   gather_at_ += room;
-  fetch(std::min(room, gather_end_ - gather_at_)); // the next one often has the same length
-  return offset;
-}
-
-/// Prefetches memory for the next short chunk; stores to uncached memory would wait.
-void landing_area::fetch(std::uint32_t bytes) const {
-  for (std::uint32_t at = 0; at < bytes; at += cache_line)
+  // Stores to uncached memory would wait. The next short chunk often has the same length.
+  const std::uint32_t next = std::min(room, gather_end_ - gather_at_);
+  for (std::uint32_t at = 0; at < next; at += cache_line)
     __builtin_prefetch(batch_->bytes.data() + gather_at_ + at, 1);
+  return offset;
 }
 
 void held_batches::move_to(input_batch* next, time_point now) {

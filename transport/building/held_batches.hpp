@@ -79,8 +79,6 @@ public:
 private:
   static constexpr std::size_t cache_line = 64;
 
-  void fetch(std::uint32_t bytes) const;
-
   std::uint32_t slot_bytes_;
   input_batch* batch_;
   std::vector<piece_offset> free_;

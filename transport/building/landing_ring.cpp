@@ -7,17 +7,12 @@
 #include "transport/building/event_builder.hpp"
 
 namespace l3 {
-namespace {
-
-constexpr std::size_t cache_line = 64;
-
-} // namespace
 
 landing_ring::landing_ring(event_builder& builder, std::uint32_t entries, input_counters& input)
     : builder_(builder), input_(input),
       size_(std::clamp<std::size_t>(builder.slots_of_a_ring(), 1, entries)),
       mask_(std::bit_ceil(size_) - 1), entries_(mask_ + 1),
-      own_slot_bytes_(round_up(builder.settings().chunk_bytes, cache_line)),
+      own_slot_bytes_(landing_area::region_bytes(builder.settings().chunk_bytes)),
       own_(entries_.size() * own_slot_bytes_) {
   for (std::size_t n = 0; n < entries_.size(); ++n)
     entries_[n].own = own_.data() + n * own_slot_bytes_;

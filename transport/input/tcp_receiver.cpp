@@ -75,10 +75,9 @@ public:
     return finished_.get_future();
   }
 
-  /// A connection will belong to this thread.
-  void add() { ++readers_; }
-  /// Reads from an added connection.
+  /// Reads from the connection.
   void take(tcp::socket socket) {
+    ++readers_;
     asio::post(context_, [this, s = std::move(socket)]() mutable {
       hold(std::move(s)).start([this] { --readers_; });
       tick_.cancel(); // the next one may be far away
@@ -216,7 +215,6 @@ void tcp_receiver::take(tcp::socket socket, tcp_thread& thread) {
   std::uint32_t open = 0;
   for (const auto& t : threads_) open += t->connections();
   if (open >= max_connections_) return thread.refuse(std::move(socket));
-  thread.add();
   thread.take(std::move(socket));
 }
 
