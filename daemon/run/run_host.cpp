@@ -164,11 +164,9 @@ void run_host::prepare(const run_order& order) {
 }
 
 void run_host::make_node(const std::function<void()>& take_up) {
-  std::vector<udp_socket> ports;
-  for (const udp_socket& p : ports_) ports.push_back(p.copy());
   // The files may have changed since the run was requested.
   if (const std::string wrong = guard_(of_next_); !wrong.empty()) throw std::runtime_error(wrong);
-  made_ = std::make_unique<node>(of_next_, renders_(of_next_), stop_, std::move(ports), [&] {
+  made_ = std::make_unique<node>(of_next_, renders_(of_next_), stop_, ports_, [&] {
     skip_cut_spill();
     if (take_up) take_up();
   });

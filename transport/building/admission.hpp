@@ -44,7 +44,7 @@ struct arrived_fragment {
 /// An ending event. Reuse one for many events: it then allocates nothing.
 struct candidate_event {
   explicit candidate_event(const building_settings& settings)
-      : boards(settings.crates.boards()), pieces_(settings.crates.size()) {
+      : boards(settings.crates.boards()), own_pieces(settings.crates.size()) {
     fragments.reserve(settings.crates.size());
   }
 
@@ -56,11 +56,7 @@ struct candidate_event {
   std::optional<std::uint32_t> reference_time;
   event_digest digest; ///< of the bytes of all fragments, for known_events
 
-  /// The offset of a contiguous fragment.
-  [[nodiscard]] piece_offset& own_piece(std::uint32_t crate) { return pieces_[crate]; }
-
-private:
-  std::vector<piece_offset> pieces_;
+  std::vector<piece_offset> own_pieces; ///< by crate, the offsets of contiguous fragments
 };
 
 class admission {

@@ -265,8 +265,8 @@ void event_assembler::collect(const event_assembly& e, candidate_event& out) {
       a.where = {e.batch->batch->bytes.data(), &piece(e, c, 0), settings_.chunk_bytes,
                  a.where.bytes};
     } else if (e.parked != nullptr) {
-      out.own_piece(c) = 0;
-      a.where = {parking_.chunk(e.parked, c, 0), &out.own_piece(c),
+      out.own_pieces[c] = 0;
+      a.where = {parking_.chunk(e.parked, c, 0), &out.own_pieces[c],
                  static_cast<std::uint32_t>(round_up(a.where.bytes, 4)), a.where.bytes};
     }
   }

@@ -31,7 +31,7 @@ void event_builder::settle() {
       continue;
     }
     auto* batch = batches_.overdue(now_);
-    if ((batch != nullptr && empty(*batch)) || spills_.clear_one_over(due_)) continue;
+    if ((batch != nullptr && empty(*batch)) || spills_.free_one_over(due_)) continue;
     if (!resolver_.full()) break;
     take_unnamed(*resolver_.take_oldest());
   }
@@ -111,7 +111,7 @@ bool event_builder::store(const event_assembly& e) {
   for (auto& f : candidate_.fragments) {
     if (!f.whole) continue;
     std::memcpy(batch.batch->bytes.data() + at, f.where.memory, f.where.bytes);
-    candidate_.own_piece(f.crate) = at;
+    candidate_.own_pieces[f.crate] = at;
     at += static_cast<piece_offset>(landing_area::region_bytes(f.where.bytes));
   }
   write(candidate_, batch);

@@ -109,8 +109,8 @@ std::optional<refused> event_builder::look_into_record(stream_landing& stream,
     arrived_fragment a;
     a.crate = static_cast<std::uint8_t>(f.crate);
     a.whole = true;
-    candidate.own_piece(f.crate) = static_cast<piece_offset>(f.bytes.data() - body.data());
-    a.where = {body.data(), &candidate.own_piece(f.crate),
+    candidate.own_pieces[f.crate] = static_cast<piece_offset>(f.bytes.data() - body.data());
+    a.where = {body.data(), &candidate.own_pieces[f.crate],
                static_cast<std::uint32_t>(std::max<std::uint64_t>(round_up(f.bytes.size(), 4), 4)),
                static_cast<std::uint32_t>(f.bytes.size())};
     candidate.fragments.push_back(a);
@@ -164,7 +164,7 @@ void event_builder::admit_record(stream_landing& stream, spill_table* spill) {
   batch_in_use& batch = *stream.at_;
   std::uint64_t seen = 0;
   for (auto& f : candidate.fragments) {
-    candidate.own_piece(f.crate) += stream.offset_;
+    candidate.own_pieces[f.crate] += stream.offset_;
     seen |= std::uint64_t{1} << f.crate;
     count_as_seen(candidate.key, f.crate);
   }

@@ -48,14 +48,9 @@ public:
   /// Call it when the spill number is used for a new spill.
   void forget(std::uint32_t spill) { marks_[spill].clear(); }
 
-  /// Memory of the marks if every spill reaches the highest event number.
-  [[nodiscard]] static std::size_t memory_plan(std::uint32_t max_events_per_spill) {
-    return std::size_t{spills} * (max_events_per_spill + 1) * sizeof(std::uint32_t);
-  }
+  static constexpr std::size_t spills = l2::spill_mask + 1;
 
 private:
-  static constexpr std::uint32_t spills = l2::spill_mask + 1;
-
   // By spill number, then event number. A vector keeps its memory for the next spill of its number.
   std::vector<std::vector<std::uint32_t>> marks_{spills};
 };

@@ -22,18 +22,13 @@ spill_table::spill_table(std::uint32_t max_events, std::uint32_t crates)
 }
 
 void spill_table::begin(std::uint32_t spill, std::uint64_t nth, time_point now) {
-  assert(!number);
+  assert(open_ == 0);
   number = spill;
   nth_ = nth;
   last_activity = now;
-}
-
-void spill_table::clear() {
-  assert(open_ == 0);
   std::fill_n(events_.begin(), highest_ + 1, 0);
   std::fill_n(counted_.begin(), highest_ + 1, 0);
   std::fill(ends_.begin(), ends_.end(), crate_end{});
-  number.reset();
   confirmed = proven = closed = is_first = false;
   statement = stated_by = 0;
   statements = 0;

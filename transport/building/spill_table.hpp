@@ -39,10 +39,8 @@ class spill_table {
 public:
   spill_table(std::uint32_t max_events, std::uint32_t crates);
 
-  /// Begins a spill in a clear table.
+  /// Forgets the spill before, of which no event may be open, and begins another.
   void begin(std::uint32_t number, std::uint64_t nth, time_point now);
-  /// Clears the table for another spill. No event may be open.
-  void clear();
 
   // The spill.
   std::optional<std::uint32_t> number; ///< nothing if the table is clear
@@ -105,11 +103,6 @@ public:
   /// Whether every crate has told its number of events, and that many have begun to arrive.
   [[nodiscard]] bool all_arrived() const {
     return complete_ends_ == ends_.size() && begun_ >= most_sent_;
-  }
-
-  /// Memory of the tables by event.
-  [[nodiscard]] static std::size_t memory_plan(std::uint32_t max_events) {
-    return (std::size_t{max_events} + 1) * (sizeof(std::uint32_t) + sizeof(std::uint64_t));
   }
 
   /// The sums, if the spill is confirmed and has ended, and they are not reported yet.

@@ -22,10 +22,6 @@ constexpr auto longest_stall = std::chrono::seconds(10);
 /// Four in use, and one datagram can end two: by replacing a candidate and confirming the new one.
 constexpr std::size_t tables = 6;
 
-bool is_open(const spill_table* t, std::uint32_t event_number) {
-  return t != nullptr && t->is_open(event_number);
-}
-
 bool is(const spill_table* t, std::uint32_t spill) { return t != nullptr && t->number == spill; }
 
 } // namespace
@@ -37,8 +33,9 @@ spill_tracker::spill_tracker(const building_settings& settings) : settings_(sett
 }
 
 std::size_t spill_tracker::memory_plan(const building_settings& settings) {
-  return tables * spill_table::memory_plan(settings.max_events_per_spill) +
-         known_events::memory_plan(settings.max_events_per_spill);
+  constexpr std::size_t in_tables = tables * (sizeof(std::uint32_t) + sizeof(std::uint64_t));
+  constexpr std::size_t of_marks = known_events::spills * sizeof(std::uint32_t);
+  return (std::size_t{settings.max_events_per_spill} + 1) * (in_tables + of_marks);
 }
 
 spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement, time_point now,
@@ -97,7 +94,7 @@ void spill_tracker::confirm_by(spill_table& table, std::uint32_t event_number) {
 
 spill_table* spill_tracker::unstated(std::uint32_t event_number) {
   for (auto* t : in_use()) {
-    if (is_open(t, event_number)) return t;
+    if (t != nullptr && t->is_open(event_number)) return t;
   }
   return current_;
 }
@@ -199,11 +196,10 @@ spill_table* spill_tracker::with_events_to_end() {
   return at == over_.end() ? nullptr : *at;
 }
 
-bool spill_tracker::clear_one_over(std::vector<spill_summary>& out) {
+bool spill_tracker::free_one_over(std::vector<spill_summary>& out) {
   const auto at = std::ranges::find_if(over_, [](auto* t) { return t->open_events() == 0; });
   if (at == over_.end()) return false;
   if (const auto summary = (*at)->take_summary()) out.push_back(*summary);
-  (*at)->clear();
   free_.push_back(*at);
   over_.erase(at);
   return true;

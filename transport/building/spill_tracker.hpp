@@ -11,7 +11,7 @@
 // confirmed. A silent candidate without open events is dropped.
 //
 // A spill that leaves these four is over: the builder ends its open events between two datagrams,
-// and clears its table. Until then a spare table holds the new spill.
+// and frees its table. Until then a spare table holds the new spill.
 //
 // The tracker also knows the admitted events (known_events.hpp).
 #pragma once
@@ -82,9 +82,9 @@ public:
   [[nodiscard]] bool any_over() const { return !over_.empty(); }
   /// A finished spill that still has open events; nullptr if there is none.
   [[nodiscard]] spill_table* with_events_to_end();
-  /// Clears the table of a finished spill without open events, and adds its sums to `out`. Returns
+  /// Frees the table of a finished spill without open events, and adds its sums to `out`. Returns
   /// false if there is none.
-  bool clear_one_over(std::vector<spill_summary>& out);
+  bool free_one_over(std::vector<spill_summary>& out);
 
   /// Adds the sums of spills that have ended or changed since the last call.
   void take_summaries(std::vector<spill_summary>& out);
@@ -104,7 +104,7 @@ public:
   /// Call it when the connection has closed: a later one may repeat its records.
   void stream_gone(std::uint64_t stream);
   [[nodiscard]] std::uint64_t spills_begun() const { return begun_; }
-  /// Memory of all tables.
+  /// Memory of all tables, and of the marks if each spill has the most events.
   [[nodiscard]] static std::size_t memory_plan(const building_settings& settings);
 
 private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/input/udp_socket.hpp"
 
-#include <fcntl.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -46,23 +45,13 @@ udp_socket::udp_socket(const std::string& address, std::uint16_t port, byte_size
   if (no_address)
     throw std::runtime_error("cannot receive UDP on " + address + ": not an IP address");
   constexpr int kind = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-  descriptor_ = file_descriptor(::socket(where.protocol().family(), kind, 0));
-  if (!descriptor_) fail(errno);
+  descriptor_ = std::make_shared<file_descriptor>(::socket(where.protocol().family(), kind, 0));
+  if (!*descriptor_) fail(errno);
   buffer_ = {grow_buffer(descriptor(), buffer.bytes)};
   auto length = static_cast<socklen_t>(where.size());
   if (::bind(descriptor(), where.data(), length) != 0) fail(errno);
   if (::getsockname(descriptor(), where.data(), &length) != 0) fail(errno);
   port_ = where.port();
-}
-
-udp_socket udp_socket::copy() const {
-  udp_socket same;
-  same.descriptor_ = file_descriptor(::fcntl(descriptor(), F_DUPFD_CLOEXEC, 0));
-  if (!same.descriptor_) throw std::system_error(errno, std::generic_category(), "a UDP port");
-  same.port_ = port_;
-  same.buffer_ = buffer_;
-  same.drops_told_ = drops_told_;
-  return same;
 }
 
 std::uint32_t udp_socket::take_dropped() const {

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "transport/format/source_list.hpp"
@@ -33,20 +32,16 @@ public:
   /// Throws std::runtime_error with address and port.
   udp_socket(const std::string& address, std::uint16_t port, byte_size buffer);
 
-  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+  [[nodiscard]] int descriptor() const { return descriptor_->get(); }
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] byte_size buffer() const { return buffer_; }
 
-  /// Another owner of the port. Throws std::system_error if no descriptor is free.
-  [[nodiscard]] udp_socket copy() const;
   /// Datagrams dropped since the last call of this function for any copy. The kernel counts
   /// gathered datagrams as one.
   [[nodiscard]] std::uint32_t take_dropped() const;
 
 private:
-  udp_socket() = default;
-
-  file_descriptor descriptor_;
+  std::shared_ptr<file_descriptor> descriptor_;
   std::uint16_t port_ = 0;
   byte_size buffer_;
   std::shared_ptr<std::uint32_t> drops_told_ = std::make_shared<std::uint32_t>(0);
@@ -64,20 +59,16 @@ inline constexpr std::size_t longest_read = std::size_t{1} << 16;
 /// The address of an IPv4 or IPv6 source.
 using datagram_source = sockaddr_in6;
 
-/// Returns nothing for other address families.
-[[nodiscard]] inline std::optional<ip_address> address_of(const datagram_source& source) {
-  if (source.sin6_family == AF_INET6)
-    return ip_address::ipv6(std::bit_cast<std::array<std::uint8_t, 16>>(source.sin6_addr));
-  if (source.sin6_family != AF_INET) return std::nullopt;
-  sockaddr_in of_ipv4;
-  std::memcpy(&of_ipv4, &source, sizeof of_ipv4);
-  return ip_address::ipv4(ntohl(of_ipv4.sin_addr.s_addr));
-}
-
+/// False for other address families, unless every source may send.
 [[nodiscard]] inline bool may_send(const source_list& allow, const datagram_source& source) {
   if (allow.takes_everybody()) return true;
-  const auto from = address_of(source);
-  return from && allow.takes(*from);
+  if (source.sin6_family == AF_INET6)
+    return allow.takes(
+        ip_address::ipv6(std::bit_cast<std::array<std::uint8_t, 16>>(source.sin6_addr)));
+  sockaddr_in of_ipv4;
+  std::memcpy(&of_ipv4, &source, sizeof of_ipv4);
+  return source.sin6_family == AF_INET &&
+         allow.takes(ip_address::ipv4(ntohl(of_ipv4.sin_addr.s_addr)));
 }
 
 } // namespace l3

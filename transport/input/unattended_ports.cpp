@@ -24,34 +24,22 @@ constexpr int burst = 256;
 unattended_ports::unattended_ports(const std::vector<udp_socket>& ports, source_list allow,
                                    building_settings building, std::chrono::nanoseconds pause,
                                    bool in_a_spill)
-    : allow_(std::move(allow)), building_(std::move(building)), pause_(pause),
+    : ports_(ports), allow_(std::move(allow)), building_(std::move(building)), pause_(pause),
       spill_ended_(!in_a_spill), between_(!in_a_spill) {
-  for (const udp_socket& p : ports) ports_.push_back(p.copy());
   thread_ = std::jthread([this](const std::stop_token& stop) {
     name_this_thread("no run");
     read(stop);
   });
 }
 
-void unattended_ports::stop() {
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
-}
-
-time_point unattended_ports::quiet_since() const {
-  const time_point last = last_;
-  return last == never ? began_ : last;
-}
-
 std::chrono::nanoseconds unattended_ports::busy_for() const {
-  return last_.load() == never || pauses() ? std::chrono::nanoseconds{}
-                                           : last_.load() - busy_since_.load();
+  return pauses() ? std::chrono::nanoseconds{} : last_.load() - busy_since_.load();
 }
 
 /// With a beam most crates send. Data from only a few crates do not count as beam.
 std::vector<std::uint32_t> unattended_ports::silent_for(std::chrono::nanoseconds length) const {
   const time_point last = last_;
-  if (last == never || last - length < began_) return {};
+  if (last - length < began_) return {};
   std::vector<std::uint32_t> silent;
   for (std::size_t c = 0; c < building_.crates.size(); ++c)
     if (last_of_[c].load() < last - length) silent.push_back(building_.crates.crates[c].number);
@@ -109,7 +97,7 @@ void unattended_ports::note(const l2::datagram_header& h, std::size_t payload, t
   l2::fragment_place place;
   if (refusal_of(h, payload, building_, place)) return;
   last_of_[place.crate] = now;
-  if (last_.load() == never || now - last_.load() >= least_pause()) busy_since_ = now;
+  if (now - last_.load() >= least_pause()) busy_since_ = now;
   last_ = now;
   if (payload == 0) note_spill(l2::trailer::unpack(h.discriminator));
 }

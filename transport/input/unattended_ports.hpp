@@ -38,12 +38,12 @@ public:
                    bool in_a_spill = false);
 
   /// Stops reading: later data wait in the ports.
-  void stop();
+  void stop() { thread_ = {}; }
 
   /// Dropped datagrams, including strangers' and those that the kernel dropped.
   [[nodiscard]] std::uint64_t datagrams() const { return datagrams_; }
   /// When the last datagram of a crate came, or this watch began, because it knows nothing earlier.
-  [[nodiscard]] time_point quiet_since() const;
+  [[nodiscard]] time_point quiet_since() const { return last_; }
   [[nodiscard]] bool pauses() const { return empty_at_.load() - quiet_since() >= least_pause(); }
   /// How long crates have sent without a pause; 0 while the beam pauses.
   [[nodiscard]] std::chrono::nanoseconds busy_for() const;
@@ -70,13 +70,13 @@ private:
   building_settings building_;
   std::chrono::nanoseconds pause_;
   counter datagrams_;
-  std::optional<std::uint32_t> spill_;        ///< the latest one; of the reading thread
-  bool spill_ended_;                          ///< likewise
-  bool ends_are_marked_ = true;               ///< likewise
-  std::atomic<bool> between_;                 ///< it has ended, or its senders mark no ends
-  std::atomic<time_point> empty_at_ = began_; ///< when the ports were last found empty
-  std::atomic<time_point> last_{never};
-  std::atomic<time_point> busy_since_{never}; ///< first datagram after the latest pause
+  std::optional<std::uint32_t> spill_;          ///< the latest one; of the reading thread
+  bool spill_ended_;                            ///< likewise
+  bool ends_are_marked_ = true;                 ///< likewise
+  std::atomic<bool> between_;                   ///< it has ended, or its senders mark no ends
+  std::atomic<time_point> empty_at_ = began_;   ///< when the ports were last found empty
+  std::atomic<time_point> last_ = began_;       ///< datagram, or the begin
+  std::atomic<time_point> busy_since_ = began_; ///< first datagram after the latest pause
   std::array<std::atomic<time_point>, most_crates> last_of_{};
   std::jthread thread_; // the last member: it uses the others
 };

@@ -239,7 +239,7 @@ TEST(udp_receiver, leaves_to_the_next_reader_what_the_sockets_hold) {
     for (std::uint32_t n = 1; n <= 5; ++n) out.send(r.event({spill, n}));
     const auto copies = [&] {
       std::vector<udp_socket> c;
-      c.push_back(ports[0].copy());
+      c.push_back(ports[0]);
       return c;
     };
     udp_receiver first(copies(), settings, r.builder);
