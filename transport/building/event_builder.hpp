@@ -35,8 +35,8 @@
 
 namespace l3 {
 
-/// Why event building refuses a datagram with a payload of so many bytes. Nothing if it does not:
-/// then `place` is the fragment's, or for an end of spill that of the crate.
+/// Returns why event building refuses a datagram with a payload of `bytes`. If it returns nothing,
+/// `place` is that of the fragment; for an end of spill it has only the crate.
 [[nodiscard]] std::optional<refused> refusal_of(const l2::datagram_header& h, std::size_t bytes,
                                                 const building_settings& s,
                                                 l2::fragment_place& place);

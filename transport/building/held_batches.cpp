@@ -21,7 +21,7 @@ std::optional<piece_offset> landing_area::gather(std::uint32_t bytes) {
   }
   const auto offset = gather_at_;
   gather_at_ += room;
-  // Stores to uncached memory would wait. The next short chunk often has the same length.
+  // Prefetch the place of the next short chunk, which often has the same length.
   const std::uint32_t next = std::min(room, gather_end_ - gather_at_);
   for (std::uint32_t at = 0; at < next; at += cache_line)
     __builtin_prefetch(batch_->bytes.data() + gather_at_ + at, 1);

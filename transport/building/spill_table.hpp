@@ -39,15 +39,16 @@ class spill_table {
 public:
   spill_table(std::uint32_t max_events, std::uint32_t crates);
 
-  /// Forgets the spill before, of which no event may be open, and begins another.
+  /// Begins a spill and forgets the previous one, which must have no open event.
   void begin(std::uint32_t number, std::uint64_t nth, time_point now);
 
   // The spill.
-  std::optional<std::uint32_t> number; ///< nothing if the table is clear
-  bool confirmed = false;              ///< named by more than one stray datagram
-  bool proven = false;                 ///< named by more than a few stray datagrams
-  bool closed = false;   ///< the spill has ended: an older one may follow if a sender restarts
-  bool is_first = false; ///< data of it may have come before the run began
+  std::optional<std::uint32_t>
+      number;             ///< nothing before the first; a free table keeps its last one
+  bool confirmed = false; ///< named by more than one stray datagram
+  bool proven = false;    ///< named by more than a few stray datagrams
+  bool closed = false;    ///< the spill has ended: an older one may follow if a sender restarts
+  bool is_first = false;  ///< data of it may have come before the run began
   std::uint64_t statement = 0;  ///< the last datagram that named this spill
   std::uint32_t statements = 0; ///< number of them, counting consecutive repeats once
   std::uint64_t stated_by = 0;  ///< crates that sent them, one bit each

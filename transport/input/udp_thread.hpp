@@ -42,8 +42,8 @@ namespace l3 {
 
 /// How long a receive thread sleeps after a sweep over its ports, so that datagrams gather and one
 /// call reads several. To avoid an overflow, it sleeps no longer than a full 10-gigabit link to one
-/// port needs to fill half of the smallest buffer, and not at all if it has `left_behind` datagrams
-/// after a full burst.
+/// port needs to fill half of the smallest buffer. It does not sleep if it has `left_behind`
+/// datagrams, because a burst was full.
 [[nodiscard]] std::chrono::nanoseconds nap_after_sweep(byte_size smallest_buffer, bool left_behind);
 
 class udp_thread {

@@ -75,8 +75,8 @@ private:
   bool ends_are_marked_ = true;                 ///< likewise
   std::atomic<bool> between_;                   ///< it has ended, or its senders mark no ends
   std::atomic<time_point> empty_at_ = began_;   ///< when the ports were last found empty
-  std::atomic<time_point> last_ = began_;       ///< datagram, or the begin
-  std::atomic<time_point> busy_since_ = began_; ///< first datagram after the latest pause
+  std::atomic<time_point> last_ = began_;       ///< latest datagram, or the begin
+  std::atomic<time_point> busy_since_ = began_; ///< first datagram after a pause, or the begin
   std::array<std::atomic<time_point>, most_crates> last_of_{};
   std::jthread thread_; // the last member: it uses the others
 };
