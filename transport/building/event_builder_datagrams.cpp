@@ -20,8 +20,8 @@ std::optional<refused> refusal_of(const l2::datagram_header& h, std::size_t byte
   place = l2::place_of(h.fragment_id, static_cast<std::uint32_t>(crates.size()));
   if (h.fragment_id == 0 || place.event_number > s.max_events_per_spill)
     return refused::fragment_id;
-  const std::uint64_t begin =
-      std::uint64_t{h.chunk} * s.chunk_bytes; // for a trailer: where all chunks end
+  // Where the chunk begins; for a trailer, where all chunks end.
+  const std::uint64_t begin = std::uint64_t{h.chunk} * s.chunk_bytes;
   if (bytes == 0) {
     const bool fits = begin != 0 && begin - s.chunk_bytes < l2::max_fragment_bytes;
     if (!fits) return refused::chunk_index;

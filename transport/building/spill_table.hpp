@@ -43,12 +43,11 @@ public:
   void begin(std::uint32_t number, std::uint64_t nth, time_point now);
 
   // The spill.
-  std::optional<std::uint32_t>
-      number;             ///< nothing before the first; a free table keeps its last one
-  bool confirmed = false; ///< named by more than one stray datagram
-  bool proven = false;    ///< named by more than a few stray datagrams
-  bool closed = false;    ///< the spill has ended: an older one may follow if a sender restarts
-  bool is_first = false;  ///< data of it may have come before the run began
+  std::optional<std::uint32_t> number; ///< a free table keeps its last one
+  bool confirmed = false;              ///< named by more than one stray datagram
+  bool proven = false;                 ///< named by more than a few stray datagrams
+  bool closed = false;   ///< the spill has ended: an older one may follow if a sender restarts
+  bool is_first = false; ///< data of it may have come before the run began
   std::uint64_t statement = 0;  ///< the last datagram that named this spill
   std::uint32_t statements = 0; ///< number of them, counting consecutive repeats once
   std::uint64_t stated_by = 0;  ///< crates that sent them, one bit each
