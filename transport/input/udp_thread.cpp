@@ -58,8 +58,8 @@ nanoseconds nap_after_sweep(byte_size smallest_buffer, bool left_behind) {
 
 udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event_builder& builder)
     : builder_(builder), epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      smallest_buffer_(smallest_buffer(sockets)),
-      most_full_rounds_(most_datagrams(sockets) / burst + 1), ring_(builder, ring_entries, input_),
+      smallest_buffer_(smallest_buffer(sockets)), most_full_reads_(most_datagrams(sockets) + burst),
+      ring_(builder, ring_entries, input_),
       full_bytes_(l2::datagram_header_bytes + builder.settings().chunk_bytes),
       allow_(std::move(allow)) {
   if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll");
@@ -160,6 +160,7 @@ nanoseconds udp_thread::sweep(time_point looked_at) {
   for (bool more = true; more && rounds < rounds_per_sweep; ++rounds) {
     if (rounds > 0) look(nanoseconds(0));
     more = false;
+    fewest_reads_ = burst;
     for (const auto p : ready_) more = receive(ports_[p]) || more;
     received_at_ = steady_clock::now();
     builder_.end_round(ring_, received_at_, has_emptied(more));
@@ -188,6 +189,7 @@ bool udp_thread::receive(const udp_socket& p) {
     datagrams += take_read(m);
   }
   const bool full = static_cast<std::size_t>(n) == most;
+  if (full) fewest_reads_ = std::min(fewest_reads_, most);
   input_.datagrams.add(datagrams);
   input_.bytes.add(bytes);
   builder_.land(ring_, landed_);
@@ -259,8 +261,8 @@ std::size_t udp_thread::take_read(std::size_t m) {
 /// Whether everything that the ports held when the round began has been read. It also holds after
 /// as many rounds as a full buffer needs.
 bool udp_thread::has_emptied(bool more) {
-  if (more && ++full_rounds_ < most_full_rounds_) return false;
-  full_rounds_ = 0;
+  if (more && (full_reads_ += fewest_reads_) < most_full_reads_) return false;
+  full_reads_ = 0;
   return true;
 }
 

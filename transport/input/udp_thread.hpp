@@ -89,8 +89,9 @@ private:
   bool all_empty_ = false;           ///< the last look found no port with data
   bool stopping_ = false;
   const byte_size smallest_buffer_;
-  const std::uint64_t most_full_rounds_;
-  std::uint64_t full_rounds_ = 0; ///< since the ports were last emptied
+  const std::uint64_t most_full_reads_; ///< a full buffer has no more datagrams
+  std::uint64_t full_reads_ = 0;        ///< from each port since the ports were last emptied
+  std::size_t fewest_reads_ = burst;    ///< of the calls of this round that may have left data
   input_counters input_;
   landing_ring ring_;
   time_point received_at_{};
