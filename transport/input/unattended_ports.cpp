@@ -97,7 +97,7 @@ void unattended_ports::note(const l2::datagram_header& h, std::size_t payload, t
   l2::fragment_place place;
   if (refusal_of(h, payload, building_, place)) return;
   last_of_[place.crate] = now;
-  if (now - last_.load() >= least_pause()) busy_since_ = now;
+  if (last_.load() == began_ || now - last_.load() >= least_pause()) busy_since_ = now;
   last_ = now;
   if (payload == 0) note_spill(l2::trailer::unpack(h.discriminator));
 }
