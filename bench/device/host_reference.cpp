@@ -46,7 +46,7 @@ std::vector<std::byte> pack_on_host(const decode_batch& batch, codec_id codec) {
   const batch_capacity c = batch.capacity();
   std::vector<event_result> results(c.events);
   std::vector<std::uint64_t> starts(c.events);
-  const auto end = give_rooms(in.events, in.fragments, 0, starts.data());
+  const auto end = give_extents(in.events, in.fragments, 0, starts.data());
   std::vector<std::byte> output(end.value());
   region counted;
   static_cast<void>(frame_columns::take(counted, c, {nullptr, c.events}, codec, false));

@@ -109,7 +109,7 @@ public:
         there_(memory_.place(input_, work.batch.view())) {
     std::vector<std::uint64_t> starts(capacity_.events);
     const batch_view in = work.batch.view();
-    static_cast<void>(give_rooms(in.events, in.fragments, 0, starts.data()).value());
+    static_cast<void>(give_extents(in.events, in.fragments, 0, starts.data()).value());
     starts_ = memory_.place(column<const std::uint64_t>(starts.data(), capacity_.events));
     region counted;
     take(counted);

@@ -10,7 +10,7 @@
 
 namespace l3::bench {
 
-/// Returns the packed events without the gaps between their rooms. Events that lie outside the
+/// Returns the packed events without the gaps between their extents. Events that lie outside the
 /// output are left out.
 [[nodiscard]] inline std::vector<std::byte> packed_events(std::span<const event_result> results,
                                                           std::span<const std::byte> output) {

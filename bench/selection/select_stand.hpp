@@ -38,7 +38,7 @@ public:
         output_(memory_.allocate(largest_output(capacity_, most_between))) {
     std::vector<std::uint64_t> starts(capacity_.events);
     static_cast<void>(
-        give_rooms(batch.view().events, batch.view().fragments, most_between, starts.data())
+        give_extents(batch.view().events, batch.view().fragments, most_between, starts.data())
             .value());
     starts_ = memory_.place(column<const std::uint64_t>(starts.data(), capacity_.events));
     region columns;

@@ -21,7 +21,7 @@ std::vector<T> copy(std::span<T> rows, std::size_t used) {
   return {rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(used)};
 }
 
-/// Stores the results, and the packed events without the gaps between their rooms. An entry that
+/// Stores the results, and the packed events without the gaps between their extents. An entry that
 /// points outside the output keeps its offset.
 void store_results(const frame& f, batch_file& to) {
   to.results.reserve(f.results.size());

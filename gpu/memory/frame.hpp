@@ -20,7 +20,7 @@ namespace l3 {
 
 /// The result of one event of a frame.
 struct event_result {
-  std::uint64_t offset = 0;         ///< start of the event's room in the frame's output
+  std::uint64_t offset = 0;         ///< start of the event's extent in the frame's output
   std::uint32_t bytes = 0;          ///< length of the packed event; 0 unless kept
   std::uint32_t original_bytes = 0; ///< length of the event's fragments
   std::uint32_t flags = 0;          ///< event_flag bits, including those found by decoding
@@ -46,9 +46,9 @@ struct frame {
   std::span<const event_result> results;        ///< one per event of the input, in the same order
   std::span<const event_summary> summaries;     ///< likewise with a selection; otherwise empty
   std::span<const frame_histograms> histograms; ///< by spill, if there are histograms
-  std::span<const std::byte> output;            ///< the rooms of all events, in order; a kept event
-                                                ///< takes the first results[i].bytes of its room
-  std::string error;                            ///< why wait() failed
+  std::span<const std::byte> output; ///< the extents of all events, in order; a kept event
+                                     ///< takes the first results[i].bytes of its extent
+  std::string error;                 ///< why wait() failed
 };
 
 } // namespace l3

@@ -89,7 +89,7 @@ public:
   void start(frame& f) override {
     auto& own = static_cast<own_frame&>(f);
     own.forget_results();
-    own.give_rooms();
+    own.give_extents();
     own.hand_over();
     if constexpr (has_device && selects) fetch_tables_once_a_spill(own);
     if constexpr (gathers) {
@@ -97,9 +97,9 @@ public:
     }
     if constexpr (selects) {
       own.look_at_spills(plan_.histograms(own.parts.areas_end()));
-      plan_.run(*own.queue, own.batch, own.columns, own.counted, own.rooms);
+      plan_.run(*own.queue, own.batch, own.columns, own.counted, own.extents);
     } else {
-      plan_.run(*own.queue, own.batch, own.columns, own.rooms);
+      plan_.run(*own.queue, own.batch, own.columns, own.extents);
     }
     if constexpr (has_device) own.send_back();
   }
@@ -119,7 +119,7 @@ public:
       f.summaries = {own.host.summaries.data(), f.input.used_events};
       own.show_histograms();
     }
-    f.output = f.output_memory.first(own.end_of_rooms);
+    f.output = f.output_memory.first(own.end_of_extents);
     if constexpr (has_device && selects) {
       if (std::exchange(own.fetches_tables, false) && plan_.tables().differ()) {
         f.error = "the selection's tables changed in the device's memory";
@@ -230,16 +230,16 @@ private:
       return 0;
     }
 
-    /// Gives the events their rooms, which kernels could leave if the tables were wrong.
-    void give_rooms() {
-      const auto end = l3::give_rooms({input.events.data(), input.used_events},
-                                      {input.fragments.data(), input.used_fragments}, summary_bytes,
-                                      host.starts.data());
+    /// Gives the events their extents, which kernels could leave if the tables were wrong.
+    void give_extents() {
+      const auto end = l3::give_extents({input.events.data(), input.used_events},
+                                        {input.fragments.data(), input.used_fragments},
+                                        summary_bytes, host.starts.data());
       if (!end || *end > output_memory.size()) std::abort();
-      end_of_rooms = *end;
+      end_of_extents = *end;
     }
 
-    /// Sets the batch and the rooms for the kernels. A CPU reads the host's tables. For a device
+    /// Sets the batch and the extents for the kernels. A CPU reads the host's tables. For a device
     /// they are appended to the input in the order of frame_parts, so that one copy brings both.
     void hand_over() {
       std::size_t end = input.used_bytes;
@@ -254,7 +254,7 @@ private:
       };
       batch.input = has_device ? parts.input : input.bytes.data();
       batch.events = table(input.events.data(), input.used_events);
-      rooms = {parts.output, table(std::as_const(host).starts.data(), input.used_events)};
+      extents = {parts.output, table(std::as_const(host).starts.data(), input.used_events)};
       batch.fragments = table(input.fragments.data(), input.used_fragments);
       batch.pieces = table(input.pieces.data(), input.used_pieces);
       batch.boards = table(input.boards.data(), input.used_boards);
@@ -315,9 +315,9 @@ private:
     frame_parts parts; ///< for the kernels: those of the host, or their copies on the device, with
                        ///< the host's output by its device address
     std::byte* mapped_areas_end = nullptr; ///< of the host, by its device address
-    std::size_t end_of_rooms = 0;
-    batch_view batch;  ///< for the kernels
-    output_view rooms; ///< likewise
+    std::size_t end_of_extents = 0;
+    batch_view batch;    ///< for the kernels
+    output_view extents; ///< likewise
     bool fetches_tables = false;
     histogram_view counted; ///< in the memory of `parts`, with the spills of the batch
     std::array<frame_histograms, max_frame_spills> shown;

@@ -19,25 +19,24 @@
 
 namespace l3 {
 
-/// Upper limit in bytes of the rooms of a batch's events (room_bytes): a raw fragment keeps its
+/// Upper limit in bytes of the extents of a batch's events (extent_bytes): a raw fragment keeps its
 /// length; tables, headers, summaries and padding come on top.
 [[nodiscard]] inline std::size_t largest_output(const batch_capacity& c,
                                                 std::uint32_t summary_bytes = 0) {
   return round_up(c.bytes +
                       std::size_t{c.events} * (sizeof(packed_event) + packed_alignment +
-                                               room_alignment + summary_bytes) +
+                                               extent_alignment + summary_bytes) +
                       std::size_t{c.fragments} * sizeof(packed_fragment) +
                       std::size_t{c.boards} * (sizeof(packed_board) + encoded_excess_bytes),
                   4096);
 }
 
-/// Gives every event its room in the output, by offsets from its start, and returns the end of the
-/// last room. Returns nothing if a fragment belongs to no event or to two, or if fragments are not
-/// in the order of their events.
-[[nodiscard]] inline std::optional<std::uint64_t> give_rooms(column<const event_entry> events,
-                                                             column<const fragment_entry> fragments,
-                                                             std::uint32_t summary_bytes,
-                                                             std::uint64_t* starts) {
+/// Gives every event its extent in the output, by offsets from its start, and returns the end of
+/// the last extent. Returns nothing if a fragment belongs to no event or to two, or if fragments
+/// are not in the order of their events.
+[[nodiscard]] inline std::optional<std::uint64_t>
+give_extents(column<const event_entry> events, column<const fragment_entry> fragments,
+             std::uint32_t summary_bytes, std::uint64_t* starts) {
   std::uint64_t end = 0;
   std::uint32_t used = 0;
   for (std::uint32_t k = 0; k < events.size(); ++k) {
@@ -48,7 +47,7 @@ namespace l3 {
     for (const std::uint32_t last = used + e.fragments; used < last; ++used)
       bytes += fragments[used].bytes;
     starts[k] = end;
-    end += room_bytes(e.fragments, e.boards, bytes, summary_bytes);
+    end += extent_bytes(e.fragments, e.boards, bytes, summary_bytes);
   }
   return used == fragments.size() ? std::optional(end) : std::nullopt;
 }
@@ -56,7 +55,7 @@ namespace l3 {
 struct frame_parts {
   std::byte* input = nullptr;
   column<event_entry> events;
-  column<std::uint64_t> starts; ///< of the events' rooms in the output
+  column<std::uint64_t> starts; ///< of the events' extents in the output
   column<fragment_entry> fragments;
   column<piece_offset> pieces;
   column<board_entry> boards;

@@ -149,12 +149,12 @@ struct frame_columns {
   }
 };
 
-/// The memory for packed events. Before the kernels run, the host gives each event a room that is
-/// large enough for any result (frame_parts.hpp). So no kernel waits for the lengths of other
+/// The memory for packed events. Before the kernels run, the host gives each event an extent that
+/// is large enough for any result (frame_parts.hpp). So no kernel waits for the lengths of other
 /// events.
 struct output_view {
-  std::byte* bytes = nullptr;         ///< address is a multiple of room_alignment
-  column<const std::uint64_t> starts; ///< by event: offset of its room
+  std::byte* bytes = nullptr;         ///< address is a multiple of extent_alignment
+  column<const std::uint64_t> starts; ///< by event: offset of its extent
 };
 
 } // namespace l3

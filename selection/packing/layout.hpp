@@ -23,8 +23,8 @@ inline constexpr std::uint64_t packed_alignment = 8;
 /// The largest excess of a board's packed data over its packet: the length of a group of the strong
 /// codec, or the mask of a limited board.
 inline constexpr std::uint32_t encoded_excess_bytes = 2;
-/// An event's room in the output begins at a multiple of this.
-inline constexpr std::uint64_t room_alignment = 16;
+/// An event's extent is the part of the output that it may fill. It begins at a multiple of this.
+inline constexpr std::uint64_t extent_alignment = 16;
 
 /// Offset of the data. `between`: length of summary and payload table together.
 [[nodiscard]] L3_FN constexpr std::uint64_t
@@ -32,12 +32,12 @@ data_offset(std::uint64_t fragments, std::uint64_t boards, std::uint64_t between
   return summary_offset(fragments, boards) + between;
 }
 
-/// Room for any packed event with these tables and `bytes` of fragments.
-[[nodiscard]] L3_FN constexpr std::uint64_t room_bytes(std::uint64_t fragments,
-                                                       std::uint64_t boards, std::uint64_t bytes,
-                                                       std::uint64_t between) {
+/// Bytes of the extent for any packed event with these tables and `bytes` of fragments.
+[[nodiscard]] L3_FN constexpr std::uint64_t extent_bytes(std::uint64_t fragments,
+                                                         std::uint64_t boards, std::uint64_t bytes,
+                                                         std::uint64_t between) {
   return round_up(data_offset(fragments, boards, between) + bytes + boards * encoded_excess_bytes,
-                  room_alignment);
+                  extent_alignment);
 }
 
 } // namespace l3

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // pack_whole_events: on a CPU that keeps everything, one block per event measures and packs the
 // boards one after the other, and reads each packet once. Data go straight to their place, because
-// the room of the event is known and its boards follow one another. A packed board may overwrite
-// copy_slack bytes after its data: they belong to the next board, or to the end of the room, which
-// is larger than a packed board needs. The bytes are those of measure_boards, place_boards,
+// the extent of the event is known and its boards follow one another. A packed board may overwrite
+// copy_slack bytes after its data: they belong to the next board, or to the end of the extent,
+// which is larger than a packed board needs. The bytes are those of measure_boards, place_boards,
 // pack_boards and pack_events.
 #pragma once
 
