@@ -85,7 +85,7 @@ __device__ inline void write_raw(std::uint32_t i, board_kind kind, std::uint32_t
 
 struct measure_boards_by_warp {
   static constexpr std::uint32_t width = 128;
-  static constexpr std::uint32_t resident = 12;                  // blocks per multiprocessor
+  static constexpr std::uint32_t resident = 10;                  // blocks per multiprocessor
   static constexpr std::uint32_t boards = width / warp::threads; // boards per CUDA block
   struct shared {};
 
