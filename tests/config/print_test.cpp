@@ -163,12 +163,10 @@ TEST(print, the_messages_on_the_reference_page_are_what_users_see) {
 }
 
 // A member that no key sets would be forgotten in silence; addresses take two members in one key,
-// tests choose how much is remembered of known events and which fault the device has, and the
-// daemon chooses some processors.
+// tests choose which fault the device has, and the daemon chooses some processors.
 TEST(keys, every_setting_has_one) {
   const auto members = [](auto... s) { return (boost::pfr::tuple_size_v<decltype(s)> + ...); };
   const std::size_t addresses = 3;
-  const std::size_t remembered = 1;
   const std::size_t fault = 1;
   const std::size_t left_open = 2; // by the word "auto" of a key
   const std::size_t chosen = 1;
@@ -177,7 +175,7 @@ TEST(keys, every_setting_has_one) {
                     tcp_settings{}, frame_settings{}, compute_settings{}, selection_files{},
                     histogram_settings{}, outbox_settings{}, spool_settings{}, forward_settings{},
                     farm_settings{}, monitor_settings{}, log_settings{}) -
-                addresses - remembered - fault - left_open - chosen);
+                addresses - fault - left_open - chosen);
   EXPECT_EQ(boost::pfr::tuple_size_v<daemon_settings>, 15U);
 }
 
