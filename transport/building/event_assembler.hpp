@@ -58,8 +58,8 @@ struct alignas(64) fragment_assembly {
 enum class assembly_state : std::uint8_t { filling, doubtful, ready, due };
 
 /// An event whose chunks are in a batch or in the parking area. If neither has room, the chunks are
-/// discarded, and the event is only counted.
-struct event_assembly {
+/// discarded, and the event is only counted. It fills whole cache lines.
+struct alignas(64) event_assembly {
   spill_table* spill = nullptr;
   std::uint32_t number = 0;
   time_point began_at{};
