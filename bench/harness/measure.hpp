@@ -56,7 +56,7 @@ struct timing {
   double low = 0; ///< quartiles
   double high = 0;
   bool right = true; ///< every output was right
-  /// Of the kernels in one run, on the simulated device, which counts them; else 0.
+  /// Instructions of all kernels of one run. Only the simulated device counts them; else 0.
   std::uint64_t warp_instructions = 0;
   std::vector<double> seconds; ///< by round
 };

@@ -141,7 +141,7 @@ private:
   std::jthread stores_;
 };
 
-/// What the device does during the last run of a daemon.
+/// Mean power and load of the device during the last run of a daemon.
 struct device_use {
   std::optional<double> watts;
   std::optional<double> busy; ///< part of the time in which it runs kernels

@@ -47,7 +47,7 @@ struct deliver_events {
     }
   }
 
-  /// The destination of the boards of fragment k; null if there are none, or the event is rejected.
+  /// Where the boards of fragment k go. Null if it has no boards or its event is rejected.
   [[nodiscard]] L3_FN static std::byte* place_of(std::uint32_t k, const batch_view& in,
                                                  const frame_columns& columns,
                                                  const output_view& out) {

@@ -164,7 +164,7 @@ public:
     });
     return at == queue_.end() ? nullptr : *at;
   }
-  /// The oldest event for which the predicate holds; nullptr if there is none.
+  /// Returns the oldest event that satisfies `is_it`, or nullptr.
   template <typename Predicate>
   [[nodiscard]] event_assembly* oldest(const Predicate& is_it) const {
     const auto at = std::ranges::find_if(open_, [&](const event_assembly* e) { return is_it(*e); });

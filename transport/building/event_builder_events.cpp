@@ -38,7 +38,7 @@ void event_builder::settle() {
   without_frame_ = events_.queued();
 }
 
-/// Returns an event that must end now; nullptr if there is none.
+/// Returns an event that must end now, or nullptr.
 event_assembly* event_builder::due() {
   auto* e = events_.next([this](const event_assembly& ready) { return make_room_for(ready); });
   const auto* over = spills_.with_events_to_end();
