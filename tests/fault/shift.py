@@ -181,5 +181,5 @@ def missing():
 
 
 def shift_of(names):
-    """A Shift that watches for these names; without names, nobody watches."""
+    """Returns a context with a Shift for systems of these names, or with None if there are no names."""
     return contextlib.closing(Shift(names)) if names else contextlib.nullcontext()
