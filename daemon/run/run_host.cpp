@@ -44,7 +44,7 @@ void log_memory(const std::vector<memory_use>& plan) {
     line(use.bytes, use.what);
     total += use.bytes;
   }
-  line(total, "in all; it does not grow");
+  line(total, "at most in all");
 }
 
 } // namespace
