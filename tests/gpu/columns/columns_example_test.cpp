@@ -26,12 +26,10 @@ struct arena {
 
 TEST(columns_example, lie_in_one_buffer) {
   const std::uint32_t n = 1000;
-  // show buffer
   const buffer memory = host_memory::allocate(pulses::bytes(n)); // n is known at run time
   const pulses::view found = pulses::over({memory.data(), memory.size()}, n);
   EXPECT_EQ(found.size(), n);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(found.time.data()) % region::alignment, 0U);
-  // end
   EXPECT_THROW(static_cast<void>(pulses::over({memory.data(), memory.size()}, 2 * n)),
                std::out_of_range);
 }
@@ -74,11 +72,9 @@ static_assert(!copies_on_the_host<streaming_queue>, "it would overtake what was 
 
 TEST(columns_example, check_ranges) {
   host_columns<pulses::checked> some(10);
-  // show checks
   const pulses::checked::view checked = some.view();
   EXPECT_THROW(static_cast<void>(checked[10]), std::out_of_range);
   EXPECT_THROW(static_cast<void>(checked.energy[10]), std::out_of_range);
-  // end
 }
 
 TEST(columns_example, is_what_the_page_shows) {

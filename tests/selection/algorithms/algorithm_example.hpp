@@ -87,7 +87,6 @@ struct count_early_crystals {
   // end
 
 private:
-  // show board
   template <block B>
   L3_FN static void look_at(const B& b, shared& s, const selection_frame& frame,
                             std::uint32_t board, const pulses::columns::const_view& pulse,
@@ -113,7 +112,6 @@ private:
     return energy > 0 && energy >= cut.crystal_threshold &&
            input.time_of(one.time) < cut.crystal_from;
   }
-  // end
 };
 
 /// The output for an event.
