@@ -40,13 +40,13 @@ constexpr std::array kinds{
     kind{{"nothing_admitted", with_data, shift,
           "Data arrive, but no event is admitted: everything is lost. The text names the likeliest "
           "cause by the counted reasons, and the action names further ones.\n\n* `duplicate`, "
-          "`late`, `wrong_spill`: a sender was restarted or level 2 was reset inside a run, so "
-          "that its numbers begin again. Begin a new run.\n* `too_long`, `chunk_length`, "
-          "`chunk_index`, `malformed`: `building.chunk_bytes` or `readout.crates` does not fit "
-          "level 2. The text suggests a size.\n* `source`: `udp.allow` or `tcp.allow` does not "
-          "list the senders.\n* `fragment_id`, `discriminator`: event or crate numbers that the "
-          "configuration does not allow.\n* `stream_content`: a sender over TCP has another run "
-          "number or readout.\n* `kernel_drops`: this machine does not keep up.",
+          "`late`, `wrong_spill`: a sender was restarted or level 2 was reset inside a run. Begin "
+          "a new run.\n* `too_long`, `chunk_length`, `chunk_index`, `malformed`: "
+          "`building.chunk_bytes` or `readout.crates` does not fit level 2. The text suggests a "
+          "size.\n* `source`: `udp.allow` or `tcp.allow` does not list the senders.\n* "
+          "`fragment_id`, `discriminator`: event or crate numbers that the configuration does not "
+          "allow.\n* `stream_content`: a sender over TCP has another run number or readout.\n* "
+          "`kernel_drops`: this machine does not keep up.",
           "look at refused datagrams and fragments on the page", "0s", "", true},
          rules::nothing_admitted},
     kind{{"crate_fault", at_once, level_2,
@@ -101,10 +101,8 @@ constexpr std::array kinds{
          rules::datagrams_refused},
     kind{{"no_ends_of_spill", at_once, level_2,
           "No crate has sent an end of spill in the last two spills, so it is unknown how many "
-          "events level 2 sent. Events of which no datagram comes are lost unseen: "
-          "events_missing, `expected` and the ledger do not know them. Events of which some "
-          "datagrams come still show as incomplete. The ends of spill are in "
-          "[formats.md](formats.md), section 3.",
+          "events level 2 sent. Events of which no datagram comes are lost unseen: events_missing, "
+          "`expected` and the ledger do not know them ([formats.md](formats.md), section 3).",
           "let every crate send its number of events at the end of a spill", "", "30s"},
          rules::no_ends_of_spill},
     kind{{"outbox_full", at_once, shift,
@@ -127,12 +125,12 @@ constexpr std::array kinds{
         rules::no_frame},
     kind{{"shedding", at_once, shift,
           "Memory and disk are more than 95 % full, and events come over UDP. The daemon sheds "
-          "events of the lines with the lowest priority, by prescales of 2, 8, 32, then all. It is "
-          "critical when lines of the highest priority are prescaled. Shed events are lost and "
-          "counted in `koto_l3_events_shed_total{reason=\"priority\"}` and, by line, "
-          "`koto_l3_line_shed_total`. The state ends when memory and disk are less than 80 % full. "
-          "If it comes and goes while `koto_l3_spool_room_bytes` is large, the disk is too slow: "
-          "look for other programs that write to it, at its health, and at `spool.sync`.",
+          "events of the lines with the lowest priority, by prescales of 2, 8, 32, then all; it is "
+          "critical when lines of the highest priority are prescaled. Shed events are lost, and "
+          "counted in `koto_l3_events_shed_total{reason=\"priority\"}` and "
+          "`koto_l3_line_shed_total`. The state ends below 80 %. If it comes and goes while "
+          "`koto_l3_spool_room_bytes` is large, the disk is too slow: look for other programs that "
+          "write to it, at its health, and at `spool.sync`.",
           "bring back the receiver; room on the disk of spool.folder only gains time; note run and "
           "spills",
           "0s", "0s", true},
@@ -174,12 +172,11 @@ constexpr std::array kinds{
          rules::spool_full},
     kind{{"spool_fails", at_once, node_expert,
           "The disk of `spool.folder` refused a block within the last seconds, for a reason other "
-          "than lack of room. The log has the disk's error (`the disk refuses a block of the "
-          "spool: …`). The daemon cuts off the half-written block and tries another file every 0.1 "
-          "s. Nothing is lost while memory has room; then outbox_full follows. A disk that has "
-          "refused every block for a minute ends the daemon with exit code 1; the service manager "
-          "starts it again. `File too large`: see `LimitFSIZE`. The state ends four seconds after "
-          "the last refused block.",
+          "than lack of room. The log has its error (`the disk refuses a block of the spool: …`). "
+          "The daemon tries another file every 0.1 s. Nothing is lost while memory has room; then "
+          "outbox_full follows. A disk that has refused every block for a minute ends the daemon "
+          "with exit code 1; the service manager starts it again. `File too large`: see "
+          "`LimitFSIZE`.",
           "check that disk (dmesg, smartctl), its mount options, and the limits of the process",
           "0s", ""},
          rules::spool_fails},
@@ -187,22 +184,21 @@ constexpr std::array kinds{
           "No receiver answers at `forward.to`. Nothing is lost: events wait in the outbox's "
           "memory, then on disk. It is critical if events will be lost within half an hour. If the "
           "log reports wrong keys, see \"Keys and strangers\" below. If the name has no address, "
-          "correct the name in `forward.to` or the machine's name service (`getent hosts NAME`). "
-          "The daemon keeps trying, and the state ends within a second of the receiver's return.",
+          "correct `forward.to` or the machine's name service (`getent hosts NAME`).",
           "start `koto-l3 receive` there, or check its log and the network; the daemon's log says "
           "why (`journalctl -u koto-l3d -g 'output link'`)",
           "0s", "15s"},
          rules::receiver_absent},
-    kind{{"receiver_refuses", at_once, shift,
-          "The receiver answers but stores nothing: its disk is full, or fails. The log has the "
-          "reason (`output link: the receiver refuses: …`). Nothing is lost: events wait in "
-          "memory, then on disk. Both ends try again every second. If the log says `the receiver "
-          "answers but does not accept block … of session …`, check that daemon and receiver have "
-          "the same version.",
-          "make room on the receiver's disk; its log and `journalctl -u koto-l3d -g 'output link'` "
-          "say more",
-          "0s", "15s"},
-         rules::receiver_refuses},
+    kind{
+        {"receiver_refuses", at_once, shift,
+         "The receiver answers but stores nothing: its disk is full, or fails. The log has the "
+         "reason (`output link: the receiver refuses: …`). Nothing is lost: events wait in memory, "
+         "then on disk, and are sent again every second. If the log says `the receiver answers but "
+         "does not accept block … of session …`, check that both have the same version.",
+         "make room on the receiver's disk; its log and `journalctl -u koto-l3d -g 'output link'` "
+         "say more",
+         "0s", "15s"},
+        rules::receiver_refuses},
     kind{{"spool_fills_up", at_once, shift,
           "The disk of the spool will be full within half an hour at the rate of the last minute. "
           "It is critical for the last ten minutes.",
@@ -232,18 +228,18 @@ constexpr std::array kinds{
           "A packed event did not unpack to its input, the CPU decided otherwise on an event, or "
           "the selection's tables on the device changed; they are compared once a spill. The "
           "daemon found it before it was forwarded, and computed the frame again. Unchecked events "
-          "since the last good check may be stored or rejected wrong: note run, spill and time "
-          "from the log. Keep the `.l3batch` file: `koto-l3 rerun FILE` names the events that "
-          "differ, `--backend cuda` shows whether the device repeats the error. It lasts as long "
-          "as the run. If the log says \"on the CPU, and no other engine can compute it\", suspect "
-          "the memory of the machine, or koto-l3: remove the node from the run.",
+          "since the last good check may be stored or rejected wrong. Keep the `.l3batch` file: "
+          "`koto-l3 rerun FILE` names the events that differ, `--backend cuda` shows whether the "
+          "device repeats the error. If the log says \"on the CPU, and no other engine can compute "
+          "it\", suspect the memory of the machine, or koto-l3: remove the node from the run. It "
+          "lasts as long as the run.",
           "keep the files in compute.dumps, note run and time, and tell the experts", "0s", ""},
          rules::wrong_results},
     kind{{"ledger_missing", at_once, shift,
           "The final ledger of the latest run could not be written. Its folder (`run.ledger`) is "
-          "gone, on another disk or full; the daemon makes no folder again. Its first ledger says "
-          "that the run has not ended. The trouble stays until the next run begins. Or the "
-          "record of an active run (`.live`, beside the ledger) is not written, as the text says.",
+          "gone, on another disk or full. Its first ledger says that the run has not ended. The "
+          "trouble stays until the next run begins. Or the record of an active run (`.live`, "
+          "beside the ledger) is not written, as the text says.",
           "mount the disk of run.ledger or make room, then begin a run; note the run and its sums "
           "in the log",
           "", "0s"},
@@ -251,30 +247,26 @@ constexpr std::array kinds{
     kind{{"device_lost", at_once, node_expert,
           "The process has lost the device for good: an illegal address, a failed launch, an "
           "uncorrectable memory error, or ten tries in vain. The CPU computes, with the same "
-          "results. Under a "
-          "service manager the daemon ends between two spills, when every event is stored or on "
-          "disk, with exit code 75, and the service manager starts it again. With `run.control` it "
-          "ends between two runs: stop the run (`koto-l3 run stop`). It ends no sooner than ten "
-          "minutes after its start. Events that arrive over UDP during the second or two of the "
-          "restart are lost.\n\nWithout a service manager, restart the daemon between spills. Keep "
-          "the file in `compute.dumps`, and look at `dmesg` (`NVRM: Xid`) and at the device's "
-          "memory (`nvidia-smi -q -d ECC`). If the new process does not get the device either, it "
+          "results. Under a service manager the daemon ends between two spills, no sooner than ten "
+          "minutes after its start, when every event is stored or on disk, with exit code 75, and "
+          "is started again. With `run.control` it ends between two runs: stop the run (`koto-l3 "
+          "run stop`). Events that arrive over UDP during the restart are lost.\n\nKeep the file "
+          "in `compute.dumps`, and look at `dmesg` (`NVRM: Xid`) and at the device's memory "
+          "(`nvidia-smi -q -d ECC`). If the new process does not get the device either, it "
           "computes on the CPU and says why (`compute.backend = \"auto\"`), or ends with exit code "
           "69 (`\"cuda\"`). If one of several devices fails at the start, the others compute "
-          "without it: "
-          "the log says why (`device … is left out`), and only a restart uses it again.",
+          "without it until the next restart (`device … is left out`).",
           "restart the daemon between spills; under a service manager it restarts by itself", "",
           "0s"},
          rules::device_lost},
     kind{{"engine_bypassed", at_once, node_expert,
           "The device failed, or a frame was not computed within `compute.time_limit`. The CPU "
           "computes instead, with the same results. Nothing is lost as long as the CPU keeps up, "
-          "except events over UDP that found no frame while the daemon still waited for the device "
-          "(shed, `no_frame`; [the cost of a hang](reliability.md#faults-of-the-compute-side)). "
-          "The log says why (`compute: error in batch …`, `hang`, `wrong`) and when the daemon "
-          "tries the device again. If the state ends by itself, keep the file in `compute.dumps` "
-          "and tell the experts. If it returns, look at `nvidia-smi` and `dmesg`, and set "
-          "`compute.backend = \"pool\"` to continue without the device.",
+          "except events over UDP that found no frame while the daemon waited for the device ([the "
+          "cost of a hang](reliability.md#faults-of-the-compute-side)). The log says why "
+          "(`compute: error in batch …`, `hang`, `wrong`) and when the device is tried again. If "
+          "it returns, look at `nvidia-smi` and `dmesg`, and set `compute.backend = \"pool\"` to "
+          "continue without the device. Keep the file in `compute.dumps` for the experts.",
           "wait: the device is tried again within a minute, and the daemon's log has its error; if "
           "that does not help, restart the daemon between spills",
           "", "2m"},
@@ -314,10 +306,9 @@ constexpr std::array kinds{
     kind{{"hot_inputs", at_once, detector,
           "Inputs have a pulse in more than half of their waveforms (`histograms.hot_above`), and "
           "five times as often as the median input of their counter. Such an input makes a crystal "
-          "or a hit in most events, so lines refuse events that they should keep. Rejected events "
-          "are gone: decide soon. `hot_inputs` of `/status` names up to a hundred.\n\nUntil an "
-          "input is repaired, remove it from the selection from the next run on: add a line "
-          "`0/3/7,,,,1` to the table of `selection.calibration` "
+          "or a hit in most events, so lines refuse events that they should keep: decide soon. "
+          "`hot_inputs` of `/status` names up to a hundred. Until an input is repaired, a line "
+          "`0/3/7,,,,1` in the table of `selection.calibration` removes it from the next run on "
           "([selection](selection.md#hot-inputs)). If many are hot, look for what they share: a "
           "crate, its voltage, a wrong threshold, LEDs that flash in the spill. The state ends "
           "with the first spill without hot inputs.",
@@ -339,11 +330,11 @@ constexpr std::array kinds{
     kind{{"histograms_changed", at_once, detector,
           "Histograms of events (energies, multiplicities, vertex, π⁰ mass) differ from those of "
           "the reference run (`histograms.reference`) by more than statistics and a limit allow "
-          "([selection](selection.md#histograms)). The lines keep other events than before. "
-          "Changed inputs are the most frequent cause. If `calorimeter_energy` and `photon_energy` "
-          "moved together, the gain of all crystals changed: high voltage, temperature, or "
-          "`selection.calibration`. If only multiplicities moved, the trigger or the beam's "
-          "intensity changed. The state may stay until the next run.",
+          "([selection](selection.md#histograms)). Changed inputs are the most frequent cause. If "
+          "`calorimeter_energy` and `photon_energy` moved together, the gain of all crystals "
+          "changed: high voltage, temperature, or `selection.calibration`. If only multiplicities "
+          "moved, the trigger or the beam's intensity changed. The state may stay until the next "
+          "run.",
           "check inputs_changed first, then compare selection.calibration and the conditions of "
           "both runs, and tell the detector's expert",
           "", "30s"},
