@@ -2,7 +2,6 @@
 #include "config/usage_mistake.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <string_view>
 #include <vector>
@@ -33,19 +32,7 @@ std::vector<std::string> options_of(const CLI::App& command) {
   return names;
 }
 
-/// Former spellings, and what replaced them.
-constexpr auto renamed = std::to_array<std::array<std::string_view, 3>>({
-    {"replay", "--on", "koto-l3 rerun FILE --backend"},
-    {"reprocess", "--menu", "--selection"},
-    {"start", "--menu", "--selection"},
-    {"select", "--executor", "--backend"},
-    {"evaluate", "--executor", "--backend"},
-    {"reprocess", "--executor", "--backend"},
-});
-
 std::string what_was_meant(const CLI::App& command, std::string_view option) {
-  for (const auto& [of, old, now] : renamed)
-    if (command.get_name() == of && option == old) return std::string(now);
   const std::vector<std::string> names = options_of(command);
   option.remove_prefix(std::min(option.find_first_not_of('-'), option.size()));
   const std::string_view meant = nearest(option, {names.begin(), names.end()});

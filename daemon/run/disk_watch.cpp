@@ -31,8 +31,7 @@ std::optional<std::uint64_t> room_in(const std::filesystem::path& folder) {
 std::vector<known_folder> folders_of(const daemon_settings& s) {
   std::vector<known_folder> all;
   if (!s.spool.folder.empty()) all.emplace_back(s.spool.folder);
-  if (!s.run.ledger.empty())
-    all.emplace_back("." / std::filesystem::path(s.run.ledger).parent_path());
+  all.emplace_back(s.run.ledger);
   return all;
 }
 
@@ -48,7 +47,7 @@ std::vector<std::string> disk_shortages(const daemon_settings& s) {
   };
   needs(s.spool.folder, s.spool.floor.bytes + spool::segment_bytes(s.spool),
         "spool.floor and spool.segment");
-  if (s.run.ledger.ends_with('/')) needs(s.run.ledger, room_for_ledger, "the ledger");
+  needs(s.run.ledger, room_for_ledger, "the ledger");
   return all;
 }
 
