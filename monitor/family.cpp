@@ -188,7 +188,7 @@ family_tables tables_of(std::span<const family> families) {
     const std::string key = f.key.empty() ? "" : code(f.key);
     if (f.name.empty())
       tables.keys += table_row({key, help});
-    else
+    else if (!f.name.starts_with("process_")) // those of every client of Prometheus
       tables.metrics +=
           table_row({code(f.metric()), std::string(name_of(f.is)), labels_in_words(f), key, help});
   }

@@ -10,8 +10,7 @@ namespace {
 
 constexpr const char* head = R"(# Metrics and status of the receiver
 
-<!-- Made by l3-receiver-metrics-reference from the descriptions in
-receiver/families.cpp. -->
+<!-- Made by l3-receiver-metrics-reference from the descriptions in receiver/families.cpp. -->
 
 `koto-l3 receive --monitor ADDRESS` answers there: `/metrics` in the text format of Prometheus,
 `/status` as one JSON object, `/readyz` (200 while it stores), `/healthz` (200 while its thread
@@ -22,7 +21,8 @@ in seconds.
 ## Metrics
 
 The label `node` is the number of a daemon's node, one of the 48 heard last. Metrics of a daemon's
-connection are absent until the daemon has been heard since the start.
+connection are absent until the daemon has been heard. The usual `process_…` metrics of Prometheus'
+clients are there, too.
 
 The key of `/status` holds the same number; 1 or 0 is true or false there. A name in braces stands
 for each value of that label. `daemons` is an array with one object for each node, which its key

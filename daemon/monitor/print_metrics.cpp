@@ -14,26 +14,23 @@ constexpr const char* head = R"(# Metrics and status
 
 <!-- Made by l3-metrics-reference from the descriptions in daemon/monitor/families.cpp. -->
 
-`koto-l3d` answers at the address of `monitor.bind` (see [configuration.md](configuration.md)):
-`/metrics` in the text format of Prometheus, `/status` as one JSON object. Both are at
-most half a second old. Counters begin at 0 with each start of the daemon and, with `run.control`,
-with each run. Exceptions are the counters of the process, of reloads and of log lines, and
-`koto_l3_no_run_datagrams_total`. `uptime` is that of the process; another `session` is another run.
-Sizes are in bytes and durations in seconds. `/healthz` and `/readyz` answer 200 or 503, `/runbook`
-is the runbook, and `/history` has the rates of the last ten minutes: `points`, each the events
-admitted, kept and stored a second, one every `step` seconds. The page shows kept events, another
-every six seconds, from `/events` (a list), `/event/0` to `/event/15` and `/detector` (inputs and
-their places): `selection/display/event.js`, which is `/event.js`, describes them. `/histograms`
-has the histograms of the run
+`koto-l3d` answers at the address of `monitor.bind`: `/metrics` in the text format of Prometheus,
+`/status` as one JSON object, both at most half a second old. Counters begin at 0 with each start of
+the daemon and, with `run.control`, with each run, except those of the process, of reloads and of
+log lines, and `koto_l3_no_run_datagrams_total`. Sizes are in bytes and durations in seconds.
+
+`/healthz` and `/readyz` answer 200 or 503, `/runbook` is the runbook, and `/history` has the events
+admitted, kept and stored a second of the last ten minutes (`points`, one every `step` seconds). The
+page shows kept events from `/events`, `/event/0` to `/event/15` and `/detector`, which
+`selection/display/event.js` describes. `/histograms` has the histograms of the run
 ([formats](formats.md#16-histograms-in-blocks-histograms-koto-l3-histograms---save)).
 
 ## Metrics
 
 A label whose values are not listed takes those of the configuration: `link` names an input (`udp0`,
-`udp1`, …, `tcp0`, …), `line` a trigger line, `crate` a crate by its number. The metrics of the
-spool are absent without a spool, those of the trigger lines without a selection, those of the farm
-without `farm.etcd`, `koto_l3_inputs_changed` and `koto_l3_histograms_changed` without a reference,
-and `koto_l3_hot_inputs` without histograms.
+`udp1`, …, `tcp0`, …), `line` a trigger line, `crate` a crate by its number. A metric is absent
+without its spool, selection, farm, reference or histograms. The usual `process_…` metrics of
+Prometheus' clients are there, too.
 
 The key of `/status` holds the same number; 1 or 0 is true or false there. A name in braces stands
 for each value of that label. `links`, `crates` and `lines` are arrays with one object for each
