@@ -13,7 +13,6 @@
 namespace l3::test {
 namespace {
 
-// show arena
 struct arena {
   pulses::view found;
   gains::view known;
@@ -22,7 +21,6 @@ struct arena {
     return {pulses::take(from, pulses_at_most), gains::take(from, channels)};
   }
 };
-// end
 
 TEST(columns_example, lie_in_one_buffer) {
   const std::uint32_t n = 1000;
