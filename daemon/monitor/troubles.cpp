@@ -52,13 +52,12 @@ constexpr std::array kinds{
     kind{{"crate_fault", at_once, level_2,
           "A crate behaves differently from the other crates. The page, the log and `crates[]` of "
           "`/status` name the crate and its fault. It is critical if events are lost because of "
-          "it, as `building.incomplete` says. A few lost fragments, or a stall of all crates "
-          "together, are not blamed on a crate.\n\n| fault | the crate … | most often |\n| --- | "
-          "--- | --- |\n| `other_spill` | sends another spill than the others; its fragments are "
-          "late, or refused as `wrong_spill` | it missed a spill signal: reset its spill counter "
-          "|\n| `jumped` | sends other event numbers than the others at the same time | it missed "
-          "or doubled a trigger: reset its event counter |\n| `repeats` | repeats fragments, and "
-          "the others do not | its event counter is stuck, or a switch doubles its packets |\n| "
+          "it, as `building.incomplete` says.\n\n| fault | the crate … | most often |\n| --- | --- "
+          "| --- |\n| `other_spill` | sends another spill than the others; its fragments are late, "
+          "or refused as `wrong_spill` | it missed a spill signal: reset its spill counter |\n| "
+          "`jumped` | sends other event numbers than the others at the same time | it missed or "
+          "doubled a trigger: reset its event counter |\n| `repeats` | repeats fragments, and the "
+          "others do not | its event counter is stuck, or a switch doubles its packets |\n| "
           "`malformed` | sends fragments whose content is wrong; `crates[].malformed` has the "
           "reasons ([formats.md](formats.md), section 10) | its firmware, or a bad link; "
           "`wrong_l1a`: a board's event counter is off; `conflicting_chunks`: another crate uses "
@@ -95,8 +94,7 @@ constexpr std::array kinds{
     kind{{"datagrams_refused", with_data, level_2,
           "Datagrams or records were refused and are not stored. `refused` of `/status` counts "
           "them by reason ([formats.md](formats.md), section 10). Below one in a hundred it is a "
-          "note. If all are refused, it is nothing_admitted. `source`: a machine sends that is not "
-          "in `udp.allow` or `tcp.allow`.",
+          "note. `source`: a machine sends that is not in `udp.allow` or `tcp.allow`.",
           "find out which machine sends them", "", "15s"},
          rules::datagrams_refused},
     kind{{"no_ends_of_spill", at_once, level_2,
@@ -143,15 +141,15 @@ constexpr std::array kinds{
          "raise udp.threads",
          "0s", "0s"},
         rules::kernel_drops},
-    kind{{"conflicting_events", with_data, shift,
-          "An event came with the number of an earlier event of this run, but other bytes. Over "
-          "TCP the daemon refused it, `koto-l3 replay` ended and names spill and event; the first "
-          "event stays. Over UDP two senders at the same moment show as `conflicting_chunks` (a "
-          "warning), one after the other as duplicates.",
-          "stop one of two senders that use the same numbers; send a file of another run under "
-          "another run number",
-          "0s", "0s"},
-         rules::conflicting_events},
+    kind{
+        {"conflicting_events", with_data, shift,
+         "An event came with the number of an earlier event of this run, but other bytes. Over TCP "
+         "the daemon refused it, `koto-l3 replay` ended and names spill and event; the first event "
+         "stays. Over UDP two senders at the same moment show as `conflicting_chunks` (a warning).",
+         "stop one of two senders that use the same numbers; send a file of another run under "
+         "another run number",
+         "0s", "0s"},
+        rules::conflicting_events},
     kind{{"spool_missing", with_data, node_expert,
           "Blocks are missing from the spool: their events are lost, and no sum counts them. "
           "Somebody touched `spool.folder`, or a power cut took blocks that had not been synced "
@@ -167,7 +165,7 @@ constexpr std::array kinds{
           "The spool is full: `spool.size` is reached, or the file system has no more than "
           "`spool.floor` free (`koto_l3_spool_disk_bytes` and `df` say which). Nothing is lost "
           "while memory has room; then outbox_full follows. Remove no files from the folder while "
-          "the daemon runs. A slow disk that has room shows as outbox_full and shedding.",
+          "the daemon runs.",
           "bring back the receiver now; room on that disk only gains time", "0s", ""},
          rules::spool_full},
     kind{{"spool_fails", at_once, node_expert,
@@ -278,8 +276,8 @@ constexpr std::array kinds{
          rules::engine_fails},
     kind{{"backlog_on_disk", at_once, shift,
           "Events wait in `spool.folder`, because the outbox's memory was full. Nothing is lost, "
-          "and they survive a crash. The receiver is slower than the input, or was absent. The "
-          "trouble ends when they are sent; they get at least a quarter of the link.",
+          "and they survive a crash. The receiver is slower than the input, or was absent. They "
+          "get at least a quarter of the link.",
           "check the receiver, its disk, the network and forward.rate", "", "1m"},
          rules::backlog_on_disk},
     kind{{"spool_waits", at_once, shift,
@@ -292,7 +290,7 @@ constexpr std::array kinds{
     kind{{"lost_at_run_end", at_once, shift,
           "Events were shed at the end of the latest run, because the receiver had not stored them "
           "in time. The trouble, and `koto_l3_ended_run_lost_events`, stay until the next run has "
-          "ended. If another process had that run, the trouble stays for ten minutes.",
+          "ended.",
           "set spool.folder, or stop runs when the receiver has stored everything; note the run",
           "", "0s"},
          rules::lost_at_run_end},
