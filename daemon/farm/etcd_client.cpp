@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/farm/etcd_client.hpp"
 
-#include <future>
 #include <optional>
 #include <utility>
 
@@ -14,9 +13,9 @@
 #include <fmt/format.h>
 
 #include "config/endpoint.hpp"
+#include "monitor/http_client.hpp"
 #include "transport/format/plain_text.hpp"
 #include "transport/format/time.hpp"
-#include "transport/system/name_lookup.hpp"
 
 namespace l3 {
 namespace {
@@ -123,32 +122,6 @@ std::string why(const beast::error_code& error, std::chrono::milliseconds patien
   return error.message();
 }
 
-struct found_etcd {
-  std::string host; ///< in the form of a request's Host field
-  std::vector<asio::ip::tcp::endpoint> endpoints;
-  std::string failure; ///< why there is no address
-};
-
-/// Looks up the address until the given time at most.
-found_etcd find_etcd(const std::string& address, time_point until) {
-  const auto at = read_address(std::string_view(address).substr(address.find("//") + 2));
-  if (!at) return {{}, {}, "invalid address"};
-  found_etcd found{text_of(*at), {}, {}};
-  auto asked = look_up(at->host, addresses_of);
-  if (asked.wait_until(until) != std::future_status::ready) {
-    found.failure = silent_name_servers();
-    return found;
-  }
-  const found_addresses numbers = asked.get();
-  found.failure = numbers.failure;
-  for (const std::string& number : numbers.addresses) {
-    boost::system::error_code none;
-    const auto a = asio::ip::make_address(number, none);
-    if (!none) found.endpoints.emplace_back(a, at->port);
-  }
-  return found;
-}
-
 } // namespace
 
 std::string to_base64(std::string_view bytes) {
@@ -170,13 +143,14 @@ std::optional<std::string> from_base64(std::string_view text) {
 class etcd_client::connection {
 public:
   connection(const std::string& address, time_point until) : stream_(io_) {
-    const found_etcd at = find_etcd(address, until);
-    if (at.endpoints.empty()) throw etcd_error(at.failure);
-    host_ = at.host;
+    const auto at = read_address(std::string_view(address).substr(address.find("//") + 2));
+    if (!at) throw etcd_error("invalid address");
+    host_ = text_of(*at);
+    const found_endpoints found = find_endpoints(at->host, at->port, until);
+    if (found.at.empty()) throw etcd_error(found.failure);
     stream_.expires_at(until);
     beast::error_code failed = beast::error::timeout;
-    stream_.async_connect(at.endpoints,
-                          [&](beast::error_code error, const auto&) { failed = error; });
+    stream_.async_connect(found.at, [&](beast::error_code error, const auto&) { failed = error; });
     run();
     if (failed) throw boost::system::system_error(failed);
   }
@@ -193,11 +167,7 @@ public:
     response.body_limit(longest_answer);
     beast::error_code failed = beast::error::timeout;
     stream_.expires_at(until);
-    http::async_write(stream_, request, [&](beast::error_code sent, std::size_t) {
-      if ((failed = sent)) return;
-      http::async_read(stream_, buffer_, response,
-                       [&](beast::error_code read, std::size_t) { failed = read; });
-    });
+    exchange_http(stream_, request, buffer_, response, failed);
     run();
     if (failed) throw boost::system::system_error(failed);
     return response.release();

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <string_view>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <fmt/format.h>
 
@@ -16,46 +14,31 @@
 #include "config/toml/complaints.hpp"
 #include "daemon/machine_check.hpp"
 #include "daemon/run/disk_watch.hpp"
+#include "monitor/http_client.hpp"
 #include "selection/trigger/load_selection.hpp"
-#include "transport/system/name_lookup.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
 
-namespace asio = boost::asio;
-
 /// Why nothing listens at "tcp://host:port"; empty if something does. The state of a run's open
 /// link says more than this.
 std::string why_none_listens(const std::string& endpoint) {
-  std::string none_answers = "no receiver answers at " + endpoint;
-  const auto host_at = endpoint.find("://");
-  const auto colon = endpoint.rfind(':');
-  if (host_at == endpoint.npos || colon <= host_at) return {}; // unknown form
-  std::string host = endpoint.substr(host_at + 3, colon - host_at - 3);
-  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
-  const auto port = read_port(endpoint.substr(colon + 1));
-  auto found = look_up(host, addresses_of);
-  if (!port || found.wait_for(std::chrono::seconds(1)) != std::future_status::ready)
-    return none_answers;
-  const found_addresses addresses = found.get();
-  if (!addresses.failure.empty())
+  const auto to = read_address(std::string_view(endpoint).substr(endpoint.find("//") + 2));
+  if (!to) return {}; // of a form that only ZeroMQ knows
+  constexpr std::chrono::seconds patience(1);
+  const found_endpoints found = find_endpoints(to->host, to->port, steady_clock::now() + patience);
+  if (found.at.empty())
     return fmt::format("the name in {} has no address on this machine: {}", endpoint,
-                       addresses.failure);
-  std::vector<asio::ip::tcp::endpoint> at;
-  for (const std::string& number : addresses.addresses) {
-    boost::system::error_code none;
-    const auto address = asio::ip::make_address(number, none);
-    if (!none) at.emplace_back(address, *port);
-  }
-  asio::io_context io;
+                       found.failure);
+  boost::asio::io_context io;
   boost::beast::tcp_stream stream(io);
-  stream.expires_after(std::chrono::seconds(1));
+  stream.expires_after(patience);
   bool connected = false;
-  stream.async_connect(at,
+  stream.async_connect(found.at,
                        [&](boost::system::error_code error, const auto&) { connected = !error; });
   io.run();
-  return connected ? std::string() : none_answers;
+  return connected ? std::string() : "no receiver answers at " + endpoint;
 }
 
 } // namespace

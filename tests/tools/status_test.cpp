@@ -34,7 +34,7 @@ TEST(the_answer, does_not_wait_for_a_name_that_is_looked_up_for_ever) {
     return found_addresses{};
   });
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
-  EXPECT_EQ(answers[0].failure, "no answer within 0.05 s");
+  EXPECT_TRUE(answers[0].failure.starts_with("no name server answers")) << answers[0].failure;
   const auto unknown = http_get(urls, std::chrono::seconds(5), [](const std::string&) {
     return found_addresses{{}, "Name or service not known"};
   });

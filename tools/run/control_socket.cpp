@@ -12,6 +12,7 @@
 #include <boost/system/errc.hpp>
 #include <fmt/format.h>
 
+#include "monitor/http_client.hpp"
 #include "tools/command_error.hpp"
 #include "tools/status/http_get.hpp"
 
@@ -45,13 +46,8 @@ control_answer ask_control(const std::string& socket, const std::string& path,
   beast::error_code failed = beast::error::timeout;
   try {
     stream.expires_after(patience);
-    stream.async_connect(local::endpoint(socket), [&](beast::error_code connected) {
-      if ((failed = connected)) return;
-      http::async_write(stream, request, [&](beast::error_code written, std::size_t) {
-        if ((failed = written)) return;
-        http::async_read(stream, buffer, response,
-                         [&](beast::error_code read, std::size_t) { failed = read; });
-      });
+    stream.async_connect(local::endpoint(socket), [&](beast::error_code not_connected) {
+      if (!(failed = not_connected)) exchange_http(stream, request, buffer, response, failed);
     });
     io.run();
   } catch (const boost::system::system_error& e) { // the name is too long

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "config/endpoint.hpp"
+#include "monitor/http_client.hpp"
 
 namespace l3 {
 namespace {
@@ -35,17 +36,8 @@ std::string why(const beast::error_code& error, std::chrono::milliseconds patien
 http_answer ask(const http_url& url, std::chrono::milliseconds patience,
                 found_addresses (*ask_for_name)(const std::string&)) {
   const auto until = std::chrono::steady_clock::now() + patience;
-  auto asked = look_up(url.host, ask_for_name);
-  if (asked.wait_until(until) != std::future_status::ready)
-    return {0, {}, why(beast::error::timeout, patience)};
-  const found_addresses found = asked.get();
-  std::vector<asio::ip::tcp::endpoint> at;
-  for (const std::string& number : found.addresses) {
-    beast::error_code none;
-    const auto address = asio::ip::make_address(number, none);
-    if (!none) at.emplace_back(address, url.port);
-  }
-  if (at.empty()) return {0, {}, found.failure.empty() ? "the name has no address" : found.failure};
+  const found_endpoints found = find_endpoints(url.host, url.port, until, ask_for_name);
+  if (found.at.empty()) return {0, {}, found.failure};
 
   http::request<http::empty_body> request{http::verb::get, url.target, 11};
   request.set(http::field::host, url.host);
@@ -57,13 +49,8 @@ http_answer ask(const http_url& url, std::chrono::milliseconds patience,
   beast::flat_buffer buffer;
   beast::error_code failed = beast::error::timeout;
   stream.expires_at(until);
-  stream.async_connect(at, [&](beast::error_code connected, const auto&) {
-    if ((failed = connected)) return;
-    http::async_write(stream, request, [&](beast::error_code written, std::size_t) {
-      if ((failed = written)) return;
-      http::async_read(stream, buffer, response,
-                       [&](beast::error_code read, std::size_t) { failed = read; });
-    });
+  stream.async_connect(found.at, [&](beast::error_code not_connected, const auto&) {
+    if (!(failed = not_connected)) exchange_http(stream, request, buffer, response, failed);
   });
   io.run();
   if (failed) return {0, {}, why(failed, patience), is_http_fault(failed)};
@@ -77,8 +64,7 @@ http_answer ask(const http_url& url, std::chrono::milliseconds patience,
 } // namespace
 
 std::string http_url::text() const {
-  const bool is_v6 = host.find(':') != std::string::npos;
-  return fmt::format("http://{}:{}{}", is_v6 ? "[" + host + "]" : host, port, target);
+  return fmt::format("http://{}{}", text_of(internet_address{host, port}), target);
 }
 
 http_url parse_url(std::string_view whole, std::string target) {
@@ -94,29 +80,12 @@ http_url parse_url(std::string_view whole, std::string target) {
     if (path != "/" && path != target) refuse();
     text = text.substr(0, slash);
   }
-  http_url url{std::string(text), daemons_port, std::move(target)};
-  // A bare port: the system would read the number as an IPv4 address.
-  if (text.find_first_not_of("0123456789") == text.npos) {
-    const auto port = read_port(text);
-    if (!port || *port == 0) refuse();
-    return {"127.0.0.1", *port, std::move(url.target)};
-  }
-  const auto colon = text.rfind(':');
-  const bool has_port =
-      colon != text.npos && (text.find(':') == colon || text.substr(0, colon).ends_with(']'));
-  if (has_port) {
-    const auto port = read_port(text.substr(colon + 1));
-    if (!port || *port == 0) refuse();
-    url.port = *port;
-    url.host = text.substr(0, colon);
-  }
-  if (url.host.size() > 2 && url.host.front() == '[' && url.host.back() == ']')
-    url.host = url.host.substr(1, url.host.size() - 2);
-  constexpr std::size_t longest_name = 253;
-  const bool plain = std::ranges::all_of(
-      url.host, [](char c) { return c > ' ' && c < 0x7f && c != '[' && c != ']'; });
-  if (url.host.empty() || url.host.size() > longest_name || !plain) refuse();
-  return url;
+  std::string at(text);
+  if (at.find_first_not_of("0123456789") == at.npos) at = "127.0.0.1:" + at;
+  if (at.find(':') == at.npos || at.back() == ']') at += fmt::format(":{}", daemons_port);
+  auto address = read_address(at);
+  if (!address || address->port == 0) refuse();
+  return {std::move(address->host), address->port, std::move(target)};
 }
 
 std::vector<http_answer> http_get(std::span<const http_url> urls,
