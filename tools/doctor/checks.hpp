@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "config/load.hpp"
+#include "transport/accounting/enumerator_names.hpp"
 
 namespace l3 {
 
@@ -59,11 +60,8 @@ enum class health : std::uint8_t {
   ok,
   warning, ///< events may be lost under load, or measurements may mislead
   bad,     ///< the daemon does not start, or loses events soon
+  count_
 };
-[[nodiscard]] constexpr std::string_view name_of(health h) {
-  constexpr std::string_view names[] = {"ok", "warning", "bad"};
-  return names[static_cast<std::size_t>(h)];
-}
 
 struct health_finding {
   health how = health::ok;

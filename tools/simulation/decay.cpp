@@ -11,7 +11,6 @@ namespace {
 
 // The beam: momenta above 0.4 GeV with a mean of 1.6, decays along the whole decay volume, a target
 // 20 m upstream.
-// target 20 m upstream.
 constexpr double least_momentum = 400;
 constexpr double momentum_step = 400;
 constexpr double beam_half_size = 35;

@@ -51,7 +51,6 @@ std::array<four_momentum, 3> decay(const four_momentum& parent, double mass,
                                    const std::array<double, 3>& masses, random_source& random) {
   // The mass of the second and third particle together, by rejection: phase space is the product of
   // the two momenta.
-  // momenta.
   const double least = masses[1] + masses[2];
   const double most = mass - masses[0];
   const double bound =

@@ -14,34 +14,10 @@
 
 namespace l3 {
 
-std::string_view name_of(event_type t) {
-  switch (t) {
-  case event_type::pi0nunu: return "pi0nunu";
-  case event_type::two_gamma: return "two_gamma";
-  case event_type::two_pi0_lost: return "two_pi0_lost";
-  case event_type::halo_neutron: return "halo_neutron";
-  case event_type::four_cluster: return "four_cluster";
-  case event_type::five_cluster: return "five_cluster";
-  case event_type::six_cluster: return "six_cluster";
-  case event_type::accidental: return "accidental";
-  case event_type::ke3: return "ke3";
-  case event_type::kmu3: return "kmu3";
-  case event_type::charged_3pi: return "charged_3pi";
-  case event_type::minimum_bias: return "minimum_bias";
-  case event_type::led: return "led";
-  case event_type::laser: return "laser";
-  case event_type::cosmic: return "cosmic";
-  case event_type::clock: return "clock";
-  case event_type::recorded: return "recorded";
-  case event_type::count_: break;
-  }
-  return "?";
-}
-
 std::optional<event_type> event_type_named(std::string_view name) {
-  for (std::size_t t = 0; t < static_cast<std::size_t>(event_type::count_); ++t)
-    if (name_of(static_cast<event_type>(t)) == name) return static_cast<event_type>(t);
-  return std::nullopt;
+  const auto found = std::ranges::find(names_of<event_type>, name);
+  if (found == names_of<event_type>.end()) return std::nullopt;
+  return static_cast<event_type>(found - names_of<event_type>.begin());
 }
 
 std::uint16_t trigger_bits_of(event_type t, bool on_spill) {
@@ -80,19 +56,6 @@ void true_event::clear() {
   accidentals.clear();
   signals.clear();
 }
-
-namespace {
-
-std::string_view name_of(true_charged::kind k) {
-  switch (k) {
-  case true_charged::kind::pion: return "pion";
-  case true_charged::kind::muon: return "muon";
-  case true_charged::kind::electron: break;
-  }
-  return "electron";
-}
-
-} // namespace
 
 void append_truth(std::string& out, const detector& d, const true_event& e, event_key key,
                   std::chrono::nanoseconds since_spill) {

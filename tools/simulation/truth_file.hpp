@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "selection/detector/detector.hpp"
+#include "transport/accounting/enumerator_names.hpp"
 #include "transport/format/event_key.hpp"
 
 namespace l3 {
@@ -38,7 +39,6 @@ enum class event_type : std::uint8_t {
   count_
 };
 
-[[nodiscard]] std::string_view name_of(event_type t);
 [[nodiscard]] std::optional<event_type> event_type_named(std::string_view name);
 [[nodiscard]] std::uint16_t trigger_bits_of(event_type t, bool on_spill);
 
@@ -55,7 +55,7 @@ struct true_photon {
 
 /// A charged particle of the decay. Its energy in vetoes is among the hits.
 struct true_charged {
-  enum class kind : std::uint8_t { pion, muon, electron } what = kind::pion;
+  enum class kind : std::uint8_t { pion, muon, electron, count_ } what = kind::pion;
   double momentum = 0; ///< MeV/c
   double deposit = 0;  ///< MeV in the calorimeter; 0: does not reach it
   double x = 0;        ///< where it meets the calorimeter's front face

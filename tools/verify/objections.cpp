@@ -176,7 +176,6 @@ std::optional<event_fates> fates_of(std::span<const ledger> ledgers,
   fates.left = sums.left;
 
   // Lost events that are not missing came again, or the ledgers belong to another store.
-  // store.
   const std::uint64_t lost = fates.shed + fates.rejected + fates.left;
   const std::uint64_t shed_and_again = lost - std::min(lost, compared.missing);
   std::uint64_t stored_and_again = compared.repeated;
