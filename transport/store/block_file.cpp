@@ -61,9 +61,7 @@ std::string store_file_name(std::uint64_t number, store_kind kind) {
 
 std::string complete_file_name(std::uint64_t number, const file_owner& owner) {
   std::string name = store_file_name(number);
-  const std::string whose = owner.several
-                                ? "-several"
-                                : "-run" + digits(owner.run) + "-node" + std::to_string(owner.node);
+  const std::string whose = "-run" + digits(owner.run) + "-node" + std::to_string(owner.node);
   return name.insert(name.size() - std::string(extension).size(), whose);
 }
 
@@ -94,9 +92,9 @@ std::optional<block_file_name> block_file_name::read(const std::string& name, st
   if (name == read.text(kind)) return read;
   if (kind == store_kind::spool) return std::nullopt;
   read.complete.emplace();
-  read.complete->several = !take(rest, "-run", read.complete->run);
-  if (!read.complete->several && !take(rest, "-node", read.complete->node)) return std::nullopt;
-  return name == read.text(kind) ? std::optional(read) : std::nullopt;
+  const bool is_whole =
+      take(rest, "-run", read.complete->run) && take(rest, "-node", read.complete->node);
+  return is_whole && name == read.text(kind) ? std::optional(read) : std::nullopt;
 }
 
 std::vector<block_file_name> block_files_in(const std::filesystem::path& folder, store_kind kind) {

@@ -30,7 +30,6 @@ enum class store_kind : std::uint8_t { store, spool };
 struct file_owner {
   std::uint32_t run = 0;
   std::uint32_t node = 0;
-  bool several = false; ///< several runs or nodes; the members above are unused
 
   friend bool operator==(const file_owner&, const file_owner&) = default;
 };

@@ -284,14 +284,14 @@ bool packed_event_view::data_well_formed() const {
   return are_zeros(bytes_.subspan(at));
 }
 
-std::uint32_t lines_that_kept(std::span<const std::byte> packed) {
+std::optional<packed_summary> summary_head(std::span<const std::byte> packed) {
   const auto head = load<packed_event>(packed.data());
   const std::size_t summary =
       packed_event_view::data_offset(head) - head.payload_bytes - head.summary_bytes;
   if (head.summary_bytes < sizeof(packed_summary) ||
       summary + sizeof(packed_summary) > packed.size())
-    return 0;
-  return load<packed_summary>(packed.data() + summary).kept_by;
+    return std::nullopt;
+  return load<packed_summary>(packed.data() + summary);
 }
 
 std::optional<summary_parts> summary_parts::find(std::span<const std::byte> bytes) {

@@ -156,9 +156,14 @@ void fill_absent_words(const packed_event_view& event, std::uint32_t index,
     std::memcpy(rebuilt.data() + at, original(at), sizeof(std::uint16_t));
 }
 
-/// Bit n: line n kept the event at the start of `packed`. The event was not checked, so any bits
-/// may be set.
-[[nodiscard]] std::uint32_t lines_that_kept(std::span<const std::byte> packed);
+/// The head of the summary of an event that was not checked, so it may say anything. Nothing if the
+/// event has no summary, or too few bytes.
+[[nodiscard]] std::optional<packed_summary> summary_head(std::span<const std::byte> packed);
+/// Bit n: line n kept that event, as its summary says.
+[[nodiscard]] inline std::uint32_t lines_that_kept(std::span<const std::byte> packed) {
+  const auto summary = summary_head(packed);
+  return summary ? summary->kept_by : 0;
+}
 
 /// The parts of a packed event's summary (docs/formats.md, section 7), in its bytes. Quantities
 /// that a later version added are left out.

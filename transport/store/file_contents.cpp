@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <iterator>
 #include <stdexcept>
 #include <vector>
 
@@ -12,8 +11,8 @@
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/format/summary.hpp"
 #include "transport/store/block.hpp"
+#include "transport/store/event_view.hpp"
 
 namespace l3 {
 namespace {
@@ -21,18 +20,6 @@ namespace {
 /// Text of a time in ns since 1970, for programs.
 std::string time_text(std::uint64_t time) {
   return fmt::format("{:%FT%TZ}", fmt::gmtime(static_cast<std::time_t>(time / 1'000'000'000)));
-}
-
-/// The hash of the settings in an event's summary, if it has one with possible lengths.
-std::optional<std::uint32_t> settings_of(std::span<const std::byte> event) {
-  const auto e = load<packed_event>(event.data());
-  if (e.summary_bytes < sizeof(packed_summary)) return std::nullopt;
-  constexpr std::uint64_t step = 8;
-  const std::uint64_t tables = sizeof e + e.fragments * sizeof(packed_fragment) +
-                               std::uint64_t{e.boards} * sizeof(packed_board);
-  const std::uint64_t at = (tables + step - 1) / step * step;
-  if (at + sizeof(packed_summary) > event.size()) return std::nullopt;
-  return load<packed_summary>(event.data() + at).settings;
 }
 
 } // namespace
@@ -50,12 +37,8 @@ void file_contents::block_tally::add(const block_header& block) {
 }
 
 void file_contents::add(std::span<const std::byte> block, const block_header& header) {
-  const file_owner owner{header.run, header.node, false};
-  if (is_empty()) {
-    owner_ = owner;
-    sealed_first_ = header.sealed_at;
-  }
-  if (owner_ != owner) owner_ = {0, 0, true};
+  if (is_empty()) sealed_first_ = header.sealed_at;
+  owner_ = {header.run, header.node};
   bytes_ += block.size();
   crc_ = crc32c(block, crc_);
   blocks_.add(header);
@@ -63,26 +46,19 @@ void file_contents::add(std::span<const std::byte> block, const block_header& he
   sealed_first_ = std::min(sealed_first_, header.sealed_at);
   sealed_last_ = std::max(sealed_last_, header.sealed_at);
   event_walk walk(block.subspan(sizeof header, events_bytes(header)), header);
-  while (const auto event = walk.next()) add_event(*event);
-}
-
-void file_contents::add_event(std::span<const std::byte> event) {
-  const auto spill = load<packed_event>(event.data()).spill;
-  if (spills_.contains(spill) || spills_.size() < most_spills) ++spills_[spill];
-  if (const auto settings = settings_of(event); settings && settings_.size() < most_settings)
-    settings_.insert(*settings);
+  while (const auto event = walk.next()) {
+    ++spills_[load<packed_event>(event->data()).spill];
+    if (const auto summary = summary_head(*event)) settings_.insert(summary->settings);
+  }
 }
 
 std::string file_contents::sidecar(std::uint64_t number, const std::string& software) const {
   std::string sessions;
-  for (auto at = sessions_.begin(); at != sessions_.end(); ++at) {
-    if (std::distance(sessions_.begin(), at) == most_sessions) break;
-    const block_tally& s = at->second;
+  for (const auto& [session, s] : sessions_)
     sessions += fmt::format(R"({}
     {{"session": "{}", "first": {}, "last": {}, "blocks": {}, "events": {}}})",
-                            sessions.empty() ? "" : ",", session_text(at->first), s.first, s.last,
+                            sessions.empty() ? "" : ",", session_text(session), s.first, s.last,
                             s.blocks, s.events);
-  }
   std::string spills;
   for (const auto& [spill, events] : spills_)
     spills += fmt::format(R"({}{{"spill": {}, "events": {}}})", spills.empty() ? "" : ", ", spill,
@@ -90,16 +66,12 @@ std::string file_contents::sidecar(std::uint64_t number, const std::string& soft
   std::string settings;
   for (const std::uint32_t hash : settings_)
     settings += fmt::format(R"({}"{:08x}")", settings.empty() ? "" : ", ", hash);
-  const std::string whose = owner_.several ? R"("run": null,
-  "node": null)"
-                                           : fmt::format(R"("run": {},
-  "node": {})",
-                                                         owner_.run, owner_.node);
   return fmt::format(R"({{
   "sidecar": 1,
   "file": "{}",
   "number": {},
-  {},
+  "run": {},
+  "node": {},
   "bytes": {},
   "crc32c": "{:08x}",
   "blocks": {},
@@ -110,15 +82,14 @@ std::string file_contents::sidecar(std::uint64_t number, const std::string& soft
   "settings": [{}],
   "sealed_first": "{}",
   "sealed_last": "{}",
-  "session_count": {},
   "sessions": [{}],
   "software": "{}"
 }}
 )",
-                     complete_file_name(number, owner_), number, whose, bytes_, crc_,
-                     blocks_.blocks, blocks_.events, blocks_.repeated, blocks_.bytes, spills,
-                     settings, time_text(sealed_first_), time_text(sealed_last_), sessions_.size(),
-                     sessions, software);
+                     complete_file_name(number, owner_), number, owner_.run, owner_.node, bytes_,
+                     crc_, blocks_.blocks, blocks_.events, blocks_.repeated, blocks_.bytes, spills,
+                     settings, time_text(sealed_first_), time_text(sealed_last_), sessions,
+                     software);
 }
 
 std::optional<file_contents> read_contents(const held_folder& folder, const block_file_name& name,

@@ -21,11 +21,6 @@ namespace l3 {
 
 class file_contents {
 public:
-  /// Limits of a sidecar's lists.
-  static constexpr std::size_t most_sessions = 1024;
-  static constexpr std::size_t most_settings = 64;
-  static constexpr std::size_t most_spills = 512;
-
   /// A file with a head and no blocks.
   explicit file_contents(std::span<const std::byte> head);
   /// Adds a block whose bytes follow everything added before.
@@ -49,8 +44,6 @@ private:
 
     void add(const block_header& block);
   };
-
-  void add_event(std::span<const std::byte> event);
 
   std::uint64_t bytes_ = 0; ///< of the file
   std::uint32_t crc_ = 0;   ///< of all bytes

@@ -18,11 +18,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Open files, besides the one for blocks without a file of their own.
-constexpr std::ptrdiff_t most_open = 16;
-/// Time without a block after which a file is closed: to make room for another, after the end of
-/// one of its sessions, and in any case.
-constexpr auto pause_that_makes_room = 10s;
+/// Far more than a farm has nodes.
+constexpr std::size_t most_open = 256;
+/// Time without a block after which a file is closed: after the end of one of its sessions, and in
+/// any case.
 constexpr auto pause_after_end = 1s;
 constexpr auto longest_idle = 10min;
 
@@ -67,7 +66,6 @@ std::error_code store_writer::append(std::span<const std::byte> block, const blo
   if (const auto error = to->file.append(block)) return error;
   stored_session& s = sessions_.add(header);
   s.file = to->file.number();
-  s.mixed = s.mixed || to->owner.several;
   if (header.settings_bytes != 0) {
     to->with_settings.insert(header.session);
     s.settings_file = s.file;
@@ -86,35 +84,22 @@ std::error_code store_writer::append(std::span<const std::byte> block, const blo
 std::error_code store_writer::file_for(const block_header& header, std::size_t bytes,
                                        open_files::iterator& to) {
   const stored_session* known = sessions_.find(header.session);
-  const bool is_known = known != nullptr && known->blocks > 0;
-  file_owner wanted{header.run, header.node, false};
-  if (is_known && (known->mixed || known->run != header.run || known->node != header.node))
-    wanted = {0, 0, true};
-  const auto find = [&] { return std::ranges::find(open_, wanted, &open_file::owner); };
-  to = find();
-  if (to == open_.end()) {
-    if (const auto error = make_room(wanted)) return error;
-    to = find();
-  }
+  const file_owner wanted{header.run, header.node};
+  to = std::ranges::find(open_, wanted, &open_file::owner);
   const auto is_of_no_use = [&](const open_file& f) {
-    const bool is_too_old = is_known && f.file.number() < known->file;
+    const bool is_too_old = known != nullptr && f.file.number() < known->file;
     return !f.file.is_sound() || is_too_old || f.file.is_full_for(bytes, settings_.file_bytes);
   };
   if (to != open_.end() && is_of_no_use(*to)) {
     if (const auto error = close_file(to)) return error;
     to = open_.end();
   }
-  return to == open_.end() ? open_next_file(wanted, to) : std::error_code();
-}
-
-/// Makes room for another open file, or changes `wanted` to the shared file.
-std::error_code store_writer::make_room(file_owner& wanted) {
-  const auto is_of_one = [](const open_file& f) { return !f.owner.several; };
-  if (wanted.several || std::ranges::count_if(open_, is_of_one) < most_open) return {};
-  const auto oldest = std::ranges::min_element(open_, {}, &open_file::used_at);
-  if (settings_.now() - oldest->used_at >= pause_that_makes_room) return close_file(oldest);
-  wanted = {0, 0, true};
-  return {};
+  if (to != open_.end()) return {};
+  if (open_.size() == most_open) {
+    const auto oldest = std::ranges::min_element(open_, {}, &open_file::used_at);
+    if (const auto error = close_file(oldest)) return error;
+  }
+  return open_next_file(wanted, to);
 }
 
 std::error_code store_writer::open_next_file(const file_owner& owner, open_files::iterator& to) {
@@ -163,31 +148,18 @@ void store_writer::complete(std::uint64_t number, std::optional<file_contents> c
 
 /// Writes the sidecar first, so that a file with a complete name always has one.
 std::error_code store_writer::try_to_complete(std::uint64_t number, const file_contents& contents) {
-  const file_owner owner = contents.owner();
-  const std::string sidecar = sidecar_name(number, owner);
-  const std::string fresh = sidecar + ".new";
+  const auto sidecar = folder_.path() / sidecar_name(number, contents.owner());
   const std::string text = contents.sidecar(number, settings_.software);
-  std::error_code error;
-  (void)folder_.remove(fresh);
-  const file_descriptor file = folder_.create(fresh, error);
-  if (!error) error = append_all(file.get(), std::as_bytes(std::span(text)));
-  if (!error && settings_.sync && settings_.flush(file.get()) != 0) error = last_error();
-  const auto rename = [&](const std::string& from, const std::string& to, unsigned flags) {
-    if (!error && ::renameat2(folder_.get(), from.c_str(), folder_.get(), to.c_str(), flags) != 0)
-      error = last_error();
-  };
-  rename(fresh, sidecar, 0);
-  if (error && file) (void)folder_.remove(fresh);
-  if (error) return error;
-  const std::string complete = complete_file_name(number, owner);
-  rename(store_file_name(number), complete, RENAME_NOREPLACE);
-  if (is_unsupported(error)) { // by this file system; the folder is locked
-    error.clear();
-    if (::faccessat(folder_.get(), complete.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-      return std::make_error_code(std::errc::file_exists);
-    rename(store_file_name(number), complete, 0);
-  }
-  return error || !settings_.sync ? error : flush_folder(folder_.get());
+  if (const auto error =
+          write_anew(sidecar, sidecar.string() + ".new", std::as_bytes(std::span(text))))
+    return error;
+  const std::string complete = complete_file_name(number, contents.owner());
+  if (::faccessat(folder_.get(), complete.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+    return std::make_error_code(std::errc::file_exists);
+  if (::renameat(folder_.get(), store_file_name(number).c_str(), folder_.get(), complete.c_str()) !=
+      0)
+    return last_error();
+  return settings_.sync ? flush_folder(folder_.get()) : std::error_code();
 }
 
 void store_writer::end_session(std::uint64_t session) {

@@ -124,7 +124,6 @@ private:
   [[nodiscard]] std::vector<std::byte> settings_for(open_file& to, const block_header& block) const;
   [[nodiscard]] std::error_code file_for(const block_header& header, std::size_t bytes,
                                          open_files::iterator& to);
-  [[nodiscard]] std::error_code make_room(file_owner& wanted);
   [[nodiscard]] std::error_code open_next_file(const file_owner& owner, open_files::iterator& to);
   [[nodiscard]] std::error_code close_file(open_files::iterator file);
   void complete(std::uint64_t number, std::optional<file_contents> contents);

@@ -64,7 +64,6 @@ struct stored_session {
   std::uint64_t bytes = 0;         ///< of packed events
   std::uint64_t repeated = 0;      ///< events left out because another session had stored them
   std::uint64_t file = 0;          ///< of its last block; increases with the block numbers
-  bool mixed = false;              ///< its run or node changed, so its file is shared
   std::uint64_t settings_file = 0; ///< with its latest block with settings; 0: none
   std::uint64_t settings_offset = 0;
 };

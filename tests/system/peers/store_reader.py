@@ -396,7 +396,7 @@ def read_file(path, read=read_event):
         return
     magic, version, _, number = FILE_HEADER.unpack_from(data)
     need(magic == b"KL3S" and version == 2, f"{path.name}: not a store file")
-    need(number == int(re.fullmatch(r"blocks-(\d{6})(-several|-run\d{6}-node\d+)?\.kl3", path.name)[1]), f"{path.name}: says it is file {number}")
+    need(number == int(re.fullmatch(r"blocks-(\d{6})(-run\d{6}-node\d+)?\.kl3", path.name)[1]), f"{path.name}: says it is file {number}")
     at, view = FILE_HEADER.size, memoryview(data)
     while at + BLOCK_HEADER.size <= len(data):
         head = view[at:at + BLOCK_HEADER.size]
