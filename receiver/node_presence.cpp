@@ -105,7 +105,7 @@ std::vector<missing_part> node_presence::parts() const {
 std::map<std::uint32_t, std::string> node_presence::said_by_several() const {
   std::map<std::uint32_t, std::string> all;
   for (const auto& [node, its] : several_)
-    if (its.told) all[node] = its.who;
+    if (!its.who.empty()) all[node] = its.who;
   return all;
 }
 
@@ -115,7 +115,7 @@ std::vector<std::string> node_presence::look(const link_peers& peers, time_point
   for (auto& [node, its] : nodes) {
     look_at_absent(node, its, now);
     look_at_number(node, its, now);
-    look_at_one_there(node, its, now);
+    look_at_silent(node, its);
   }
   note_first_events(peers);
   return std::exchange(news_, {});
@@ -138,46 +138,24 @@ std::map<std::uint32_t, node_presence::node_sessions> node_presence::sort(const 
   return nodes;
 }
 
-bool node_presence::is_said_by_several(std::uint32_t node) const {
-  const auto found = several_.find(node);
-  return found != several_.end() && found->second.told;
-}
-
 /// A dead daemon may still be heard briefly beside its successor, so only a lasting conflict is
 /// reported.
 void node_presence::look_at_number(std::uint32_t node, const node_sessions& its, time_point now) {
-  const bool speak = are_of_several(its.there);
-  const auto found = several_.find(node);
-  if (found == several_.end()) {
-    if (speak && several_.size() < most_parts) several_[node] = {now, {}, false};
+  if (!are_of_several(its.there)) {
+    several_.erase(node);
     return;
   }
-  several_daemons& all = found->second;
-  if (!all.told) {
-    if (!speak)
-      several_.erase(found);
-    else if (now >= all.since + patience_with_several)
-      all = {all.since, peers_of(its.there), true};
-    return;
-  }
-  sessions known = its.there;
-  known.insert(its.silent.begin(), its.silent.end());
-  if (!are_of_several(known)) several_.erase(found);
+  several_daemons& all = several_.try_emplace(node, several_daemons{now, {}}).first->second;
+  if (now >= all.since + patience_with_several) all.who = peers_of(its.there);
 }
 
-void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& its,
-                                      time_point now) {
+void node_presence::look_at_silent(std::uint32_t node, const node_sessions& its) {
   if (its.silent.empty()) return;
   missing_part part = part_of(node, its.silent);
-  const bool one_of_several = !its.there.empty() && is_said_by_several(node);
-  if (one_of_several || its.there.empty()) {
+  if (its.there.empty()) {
     if (absent_.size() >= most_parts) return;
-    const auto first =
-        std::ranges::min_element(its.silent, {}, [](const auto& s) { return s.second->heard_at; });
-    if (one_of_several && now < first->second->heard_at + silence_of_one_of_several) return;
     absence begun{part, {}, {}};
     begun.own.add(its.silent);
-    begun.others.add(its.there);
     begun.others.add(its.ended);
     absent_.emplace(node, std::move(begun));
     return;

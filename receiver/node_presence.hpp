@@ -3,7 +3,7 @@
 // least once a second. A node that is silent for two seconds without a goodbye, or for five while
 // its machine answers, has died or lost its link, and its events after the last stored one are
 // missing. The receiver reports run, spill and node, and the outcome when the node is back. Daemons
-// with the same node number would hide each other's death, so they are distinguished and reported.
+// with the same node number hide each other's death, so they are reported.
 // It uses no socket and no clock.
 #pragma once
 
@@ -40,9 +40,6 @@ class node_presence {
 public:
   /// Twice the longest silence of a living daemon.
   static constexpr std::chrono::seconds silence_limit{2};
-  /// A daemon's second lane is heard at most this much later than the first. After that it is known
-  /// whether both are silent, even if another daemon has the same node number.
-  static constexpr std::chrono::seconds silence_of_one_of_several{3};
   /// How long a dead daemon may be heard beside its immediate successor.
   static constexpr std::chrono::seconds patience_with_several{5};
   /// Limit for parts of nodes that are back, of which the oldest is forgotten first. Also the limit
@@ -70,7 +67,7 @@ private:
   struct absence {
     missing_part part;
     speakers own;    ///< sessions of the node that fell silent
-    speakers others; ///< other daemons' sessions that spoke then, and ended ones
+    speakers others; ///< sessions that had ended before
 
     /// Whether the peer is the process that fell silent.
     [[nodiscard]] bool is_of_it(const link_peer& peer) const;
@@ -79,8 +76,7 @@ private:
   };
   struct several_daemons {
     time_point since;
-    std::string who;
-    bool told = false;
+    std::string who; ///< empty: not reported yet
   };
   struct node_sessions {
     sessions there;
@@ -90,11 +86,10 @@ private:
 
   [[nodiscard]] std::map<std::uint32_t, node_sessions> sort(const link_peers& peers,
                                                             time_point now);
-  void look_at_one_there(std::uint32_t node, const node_sessions& its, time_point now);
+  void look_at_silent(std::uint32_t node, const node_sessions& its);
   void look_at_absent(std::uint32_t node, node_sessions& its, time_point now);
   [[nodiscard]] bool is_back(const absence& from, const node_sessions& its, time_point now);
   void look_at_number(std::uint32_t node, const node_sessions& its, time_point now);
-  [[nodiscard]] bool is_said_by_several(std::uint32_t node) const;
   void add_past(const absence& from);
   void settle(const sessions& silent);
   void note_first_events(const link_peers& peers);
