@@ -32,10 +32,8 @@ constexpr std::uint32_t watched_events = 400; ///< two cores and a browser cope 
 struct demo_options {
   workload data;
   std::string udp_rate = "400ev/s";
-  std::string tcp_rate = "unlimited";
   std::string selection = "built-in";
   std::filesystem::path folder;
-  bool keep = false;
   bool watch = false;
   bool json = false;
 };
@@ -162,7 +160,6 @@ std::filesystem::path make_folder(const demo_options& o) {
 /// Checked before the simulation.
 void check_options(const demo_options& o) {
   (void)from_option("--rate", o.udp_rate, parse_rate);
-  (void)from_option("--tcp-rate", o.tcp_rate, parse_rate);
   if (o.selection != "none") check_built_in_or_readable(o.selection);
   if (!o.data.waveforms.empty()) check_readable(o.data.waveforms);
   if (o.data.backend == "cuda" && !why_no_cuda().empty())
@@ -216,11 +213,11 @@ int demo_in(const std::filesystem::path& folder, const demo_options& o, interrup
 
   const rehearsal_result udp =
       o.watch ? watch(plan, o.data.spills) : send(plan, way_in::udp, o.udp_rate);
-  const rehearsal_result tcp = o.watch ? udp : send(plan, way_in::tcp, o.tcp_rate);
+  const rehearsal_result tcp = o.watch ? udp : send(plan, way_in::tcp, "unlimited");
   if (!o.watch && signals.came()) throw command_error("interrupted");
 
   const bool ok = udp.ok() && tcp.ok();
-  const bool keep = !ok || o.keep || !o.folder.empty();
+  const bool keep = !ok || !o.folder.empty();
   std::vector<column> columns{{"UDP", &udp}};
   if (!o.watch) columns.push_back({"TCP", &tcp});
   if (o.json) {
@@ -237,7 +234,7 @@ int demo(const demo_options& o) {
   check_options(o);
   interrupt signals; // child programs end with this one
   const auto folder = opened([&] { return make_folder(o); });
-  const bool scratch = o.folder.empty() && !o.keep;
+  const bool scratch = o.folder.empty();
   say("working in " + folder.string() + (scratch ? ", which is removed if all is well" : ""));
   try {
     return demo_in(folder, o, signals);
@@ -272,16 +269,12 @@ void add_demo(command_line program, command_body& run) {
   const option udp_rate =
       c.add_option("--rate", o->udp_rate, "rate of the UDP part: 400ev/s, 2Gb/s …")
           .capture_default_str();
-  const option tcp_rate =
-      c.add_option("--tcp-rate", o->tcp_rate, "rate of the TCP part").capture_default_str();
   c.add_option("--folder", o->folder, "keep everything in this folder");
-  c.add_flag("--keep", o->keep, "keep the temporary folder");
   const option as_json = c.add_flag("--json", o->json, "report as JSON");
   c.add_flag("--watch", o->watch,
              "send the spills over UDP in real time, over and over, until Ctrl-C; needs up "
              "to 4 GB of the temporary folder")
       .excludes(udp_rate)
-      .excludes(tcp_rate)
       .excludes(as_json);
   c.callback([=, &run] {
     if (selection.count() == 0 && !o->data.waveforms.empty()) o->selection = "none";
