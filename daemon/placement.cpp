@@ -18,7 +18,7 @@ namespace {
 
 std::string memory_from(int node) {
   return fmt::format("; {} from node {}",
-                     prefer_memory_of(node) ? "memory comes" : "the system lets no memory come",
+                     prefer_memory_of(node) ? "memory comes" : "the system cannot give memory",
                      node);
 }
 

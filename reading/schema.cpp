@@ -53,26 +53,28 @@ words of_quantity(quantity q) {
   switch (q) {
   case quantity::calorimeter_energy:
     return {name, "sum of all in-time crystals above threshold", mev, "MeV"};
-  case quantity::crystals: return {name, "number of these crystals"};
+  case quantity::crystals: return {name, "number of in-time crystals above threshold"};
   case quantity::clusters: return {name, "clusters of two crystals or more"};
-  case quantity::photons: return {name, "clusters in time that are high enough"};
-  case quantity::photon_energy: return {name, "sum of the photons", mev, "MeV"};
-  case quantity::photon_energy_min: return {name, "the lowest photon", mev, "MeV"};
-  case quantity::photon_energy_max: return {name, "the highest photon", mev, "MeV"};
+  case quantity::photons: return {name, "clusters in time with enough energy"};
+  case quantity::photon_energy: return {name, "energy of all photons", mev, "MeV"};
+  case quantity::photon_energy_min: return {name, "lowest energy of a photon", mev, "MeV"};
+  case quantity::photon_energy_max: return {name, "highest energy of a photon", mev, "MeV"};
   case quantity::photon_inner: return {name, "least max(|x|, |y|) of any photon", mm, "mm"};
   case quantity::photon_radius:
     return {name, "distance of the outermost photon from the axis", mm, "mm"};
-  case quantity::photon_distance: return {name, "between the two nearest photons", mm, "mm"};
+  case quantity::photon_distance:
+    return {name, "distance between the two nearest photons", mm, "mm"};
   case quantity::photon_time_spread:
-    return {name, "between the first and the last photon", ns, "ns"};
+    return {name, "time between the first and the last photon", ns, "ns"};
   case quantity::centre_radius:
     return {name, "distance of the energy-weighted mean from the axis", mm, "mm"};
   case quantity::opening:
     return {name, "cosine of the transverse angle between two photons", 0.001};
-  case quantity::vertex_z: return {name, "z of the neutral pion of two photons", mm, "mm"};
-  case quantity::transverse_momentum: return {name, "of that pion", mev, "MeV/c"};
-  case quantity::event_time:
-    return {name, "since the trigger's time; windows begin here", ns, "ns"};
+  case quantity::vertex_z:
+    return {name, "z at which a neutral pion made the two photons", mm, "mm"};
+  case quantity::transverse_momentum:
+    return {name, "transverse momentum of that pion", mev, "MeV/c"};
+  case quantity::event_time: return {name, "time of the event since the trigger's time", ns, "ns"};
   case quantity::count_: break;
   }
   return {name, ""};
@@ -95,7 +97,7 @@ std::vector<l3_read_field> fields_of_events() {
        {"bytes", "length in the file"}});
   add<decision_fields>(
       all,
-      {{"selected", "1: it has a summary"},
+      {{"selected", "1 if the event has a summary"},
        {"settings_hash", "hash of the settings that decided"},
        {"fired", "bit n: line n fired, before its prescale"},
        {"kept_by", "bit n: line n kept the event"},
@@ -103,7 +105,7 @@ std::vector<l3_read_field> fields_of_events() {
        {"unknown", "bit n: counter n could not be read; 30 trigger, 31 calorimeter"},
        {"trigger", "level-1 trigger bits"},
        {"status", "bits: 0 too many clusters, 1 too many hits, 2 more photons, 3 only recorded"},
-       {"photons_found", "photons, also those beyond the list's 16"},
+       {"photons_found", "number of photons, also those beyond the list's 16"},
        {"asked", "bit n: line n asked for the waveforms that are kept"},
        {"control", "bit n: line n took the event for its control sample"}});
   for (std::uint32_t q = 0; q < quantities; ++q) {
@@ -119,23 +121,23 @@ std::vector<l3_read_field> make_fields(l3_read_table table) {
   case L3_READ_EVENTS: return fields_of_events();
   case L3_READ_PHOTONS:
     add<photon_fields>(all, {{"energy", "energy", mev, "MeV"},
-                             {"time", "since the trigger's time", ns, "ns"},
+                             {"time", "time since the trigger's time", ns, "ns"},
                              {"x", "energy-weighted mean", mm, "mm"},
                              {"y", "energy-weighted mean", mm, "mm"},
                              {"crystals", "number of crystals"}});
     break;
   case L3_READ_HITS:
     add<hit_fields>(all, {{"energy", "energy; photoelectrons in the in-beam counters", mev, "MeV"},
-                          {"time", "since the trigger's time", ns, "ns"},
+                          {"time", "time since the trigger's time", ns, "ns"},
                           {"module", "counted in its counter"},
                           {"counter", "bit of the counter"}});
     break;
   case L3_READ_DECISIONS:
     add<line_decision_fields>(all, {{"id", "FNV-1a hash of the line's name"},
-                                    {"prescale", "one of so many is kept"},
+                                    {"prescale", "one in this many events is kept"},
                                     {"reason", "why the line did not keep the event; 0: it did"},
                                     {"payload", "what the line keeps: 0 all to 3 summary"},
-                                    {"control", "one of so many events keeps all; 0: none"}});
+                                    {"control", "one in this many events keeps all; 0: none"}});
     break;
   case L3_READ_SESSIONS:
     add<session_fields>(
@@ -146,13 +148,13 @@ std::vector<l3_read_field> make_fields(l3_read_table table) {
               {"blocks", "blocks stored here"},
               {"events", "events stored here"},
               {"left_out", "events that another session had stored"},
-              {"bytes", "of its events"},
+              {"bytes", "bytes of its events"},
               {"begin", "when its first block was sealed, since 1970-01-01 UTC", 1, "ns"},
               {"end", "when its last block was sealed", 1, "ns"}});
     break;
   case L3_READ_SETTINGS:
     add<settings_fields>(all, {{"hash", "hash in the events' summaries; 0 without a selection"},
-                               {"record", "1: every event was kept"}});
+                               {"record", "1 if every event was kept"}});
     add_text(all, "software", "program and version that decided");
     add_text(all, "menu", "text of selection.lines");
     add_text(all, "detector", "text of selection.detector");
@@ -161,11 +163,11 @@ std::vector<l3_read_field> make_fields(l3_read_table table) {
   case L3_READ_LINES:
     add<line_fields>(all, {{"settings", "row of SETTINGS"},
                            {"bit", "bit in fired and kept_by"},
-                           {"id", "FNV-1a hash of its name"},
-                           {"prescale", "one of so many is kept"},
-                           {"payload", "what it keeps: 0 all to 3 summary"},
-                           {"control", "one of so many events keeps all; 0: none"},
-                           {"priority", "the highest is shed last"}});
+                           {"id", "FNV-1a hash of the line's name"},
+                           {"prescale", "one in this many events is kept"},
+                           {"payload", "what the line keeps: 0 all to 3 summary"},
+                           {"control", "one in this many events keeps all; 0: none"},
+                           {"priority", "lines of the highest priority are shed last"}});
     add_text(all, "name", "name of the line");
     break;
   case L3_READ_COUNTERS:
@@ -191,18 +193,18 @@ std::vector<l3_read_field> make_fields(l3_read_table table) {
                               {"y", "middle of the crystal", 1, "mm"},
                               {"size", "side of the crystal", 1, "mm"}});
     add<calibration_fields>(
-        all, {{"dead", "1: it gives no signal"},
+        all, {{"dead", "1 if the input gives no signal"},
               {"gain", "keV = (sum x gain) >> 16, with the pulse's sum"},
-              {"time", "half height of a pulse in time, since the first sample", ns, "ns"},
-              {"least_height", "lower pulses are noise", 1, "counts"},
+              {"time", "half height of an in-time pulse, since the first sample", ns, "ns"},
+              {"least_height", "least height of a pulse", 1, "counts"},
               {"pedestal", "level without a pulse", 1, "counts"},
               {"noise", "rms; 0 if unknown", 1, "counts"}});
     add_text(all, "name", "\"crystal 17\", \"CBAR module 3 end 1\"");
     add_text(all, "detector", "\"CSI\", \"CBAR\"");
     break;
   case L3_READ_DAMAGE:
-    add<damage_fields>(all, {{"offset", "where it begins in the file"},
-                             {"bytes", "its length"},
+    add<damage_fields>(all, {{"offset", "where the damage begins in the file"},
+                             {"bytes", "length of the damage"},
                              {"events", "events in it, as far as they are known"}});
     add_text(all, "file", "the file");
     add_text(all, "what", "what is wrong");
@@ -216,8 +218,8 @@ std::vector<l3_read_field> make_fields(l3_read_table table) {
               {"edge", "half height on the rising edge, since the first sample; 0 without edge",
                1.0 / 256, "samples"},
               {"sum", "weighted sum above the level around it", 0.25, "counts"},
-              {"energy", "photoelectrons in the in-beam counters", mev, "MeV", true},
-              {"time", "since the trigger's time", ns, "ns", true}});
+              {"energy", "energy; photoelectrons in the in-beam counters", mev, "MeV", true},
+              {"time", "time since the trigger's time", ns, "ns", true}});
     break;
   }
   return all;

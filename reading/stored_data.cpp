@@ -356,7 +356,8 @@ void payload_reader::walk(const unit& u) {
     left = left.subspan(event.size());
   }
   if ((places.size() != u.events || !left.empty()) && check(u))
-    from_.report(u, "this block has not the events that its header says", u.events - places.size());
+    from_.report(u, "this block does not have the events that its header states",
+                 u.events - places.size());
   if (from_.has_room(places.size() * sizeof u.views[0])) {
     u.views.reserve(places.size());
     for (const event_place& p : places)

@@ -133,10 +133,13 @@ std::vector<family> families_of(const receive_snapshot& s) {
        "Sessions with blocks in the store; the limit is 65536.", s.sessions},
       {gauge, "receive_disk_bytes", "disk.bytes", "Size of the file system of the store.",
        on_disk(&disk_snapshot::bytes)},
-      {gauge, "receive_disk_free_bytes", "disk.free", "Bytes of it that may still be written.",
+      {gauge, "receive_disk_free_bytes", "disk.free",
+       "Bytes that may still be written to the "
+       "file system of the store.",
        on_disk(&disk_snapshot::free)},
       {gauge, "receive_disk_seconds_left", "disk.seconds_left",
-       "Time until it is full, at the rate of the last minute; absent while nothing is stored.",
+       "Time until the file system of the store is full, at the rate of the last minute; absent "
+       "while nothing is stored.",
        s.disk ? or_null(s.disk->seconds_left) : json::value()},
 
       // Who sends.
@@ -157,10 +160,11 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {"daemons[node].run", "Run of its latest block, or its hello.",
        each_daemon(s, [](const auto& d) { return json::value(d.run); })},
       {gauge, "receive_daemon_silent_seconds{node}", "daemons[node].silent",
-       "Time since it was last heard; absent if not since the receiver's start.",
+       "Time since the daemon was last heard; absent if it was not heard since the receiver's "
+       "start.",
        each_daemon(s, [](const auto& d) { return or_null(d.silent); })},
       {counter, "receive_daemon_blocks_total{node}", "daemons[node].stored.blocks",
-       "Its blocks that were stored since the receiver's start.",
+       "Blocks of the daemon that were stored since the receiver's start.",
        each_daemon(s, [](const auto& d) { return json::value(d.stored.blocks); })},
       {counter, "receive_daemon_events_total{node}", "daemons[node].stored.events",
        "Events in these blocks.",
@@ -179,8 +183,9 @@ std::vector<family> families_of(const receive_snapshot& s) {
       {"daemons[node].bytes_per_second", "Bytes stored a second, over the last ten.",
        each_daemon(s, [](const auto& d) { return json::value(d.bytes_per_second); })},
       {gauge, "receive_daemon_lag_seconds{node}", "daemons[node].lag",
-       "Time from sealing its last block to storing it, by the clocks of both machines; absent: "
-       "none was stored since the start, or its clock is more than a day ahead or a year behind.",
+       "Time from sealing the daemon's last block to storing it, by the clocks of both machines; "
+       "absent: none was stored since the start, or the daemon's clock is more than a day ahead "
+       "or a year behind.",
        each_daemon(s, [](const auto& d) { return or_null(d.lag); })},
       {"daemons[node].last_block", "Seconds since its last block was stored.",
        each_daemon(s, [](const auto& d) { return or_null(d.last_block); })},

@@ -44,10 +44,11 @@ void add_info(command_line program, command_body& run) {
   const auto c =
       program.add_subcommand("info", "show what a stored file or folder is, and what it holds");
   c.footer(
-      "Knows every format of docs/formats.md that has a magic number: level-2 files, stores "
-      "and spools with each of their files, ledgers, records of a run, kept batches, waveforms of "
-      "the strong codec. Reads the whole file and changes nothing. Exits with 1 if the file "
-      "is damaged or of another version or kind, with 69 if it is missing or not such a folder.");
+      "Knows every format of docs/formats.md that has a magic number: level-2 files, stores and "
+      "spools with each of their files, ledgers, records of a run, kept batches, waveforms of the "
+      "strong codec. Reads the whole file and changes nothing. Exits with 1 if the file is "
+      "damaged or of another version or kind, with 69 if it is missing or a folder of another "
+      "kind.");
   c.add_option("path", o->path, "the file, or the folder of a store or a spool").required();
   c.add_flag("--json", o->json, "report as JSON");
   c.callback([o, &run] { run = [o] { return tell_information(*o); }; });

@@ -435,7 +435,7 @@ void add_receive(command_line program, command_body& run) {
                    "encryption, such as tcp://127.0.0.1:42300")
           .check(refuse_no_endpoint);
   c.add_option("--publish-rate", o->receiver.publish_rate,
-               "publish at most so many events of each line in a second")
+               "maximum number of published events of each line per second")
       .check(in_range(1U, 1000U))
       .capture_default_str()
       .needs(publish);

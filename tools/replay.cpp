@@ -202,8 +202,8 @@ void add_replay(command_line program, command_body& run) {
       .capture_default_str();
   c.add_option("--ledger", o->ledger, "file for the account of what was sent");
   c.add_option("--threads", o->threads,
-               "UDP: how many threads send, each every nth event over its own socket; from 2 on in "
-               "larger bursts than the electronics")
+               "UDP: number of sending threads, which take events in turn, each with its own "
+               "socket; from 2 on the bursts are larger than those of the electronics")
       .check(in_range(1U, 64U))
       .capture_default_str();
   c.add_option("--chunk", o->chunk, "UDP: bytes of payload per datagram, such as 8000 or \"8 kB\"")

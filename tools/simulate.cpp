@@ -162,7 +162,9 @@ void add_simulate(command_line program, command_body& run) {
   c.add_option("--spills", o->settings.spills, "spills, numbered from 1")
       .check(in_range(1U, most_spills))
       .capture_default_str();
-  c.add_option("--seed", o->settings.seed, "the same seed gives the same bytes")
+  c.add_option("--seed", o->settings.seed,
+               "seed of the random numbers; the same seed gives the "
+               "same bytes")
       .capture_default_str();
   c.add_option("--run", o->run, "run number").capture_default_str();
   const option type =

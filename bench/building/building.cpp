@@ -163,7 +163,7 @@ void add_bench_building(command_line program, command_body& run) {
   };
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand(
-      "building", "Event building by itself, from memory, beside a copy of the same payloads");
+      "building", "Measure event building alone, from memory, beside a copy of the same payloads");
   c.footer("The table shows the time of the builder's calls, without the copy of the payloads into "
            "its slots: in the daemon the kernel makes that copy. One thread is measured by its CPU "
            "clock, several threads by the wall clock. With several threads a call may wait "
@@ -172,7 +172,7 @@ void add_bench_building(command_line program, command_body& run) {
   constexpr std::uint32_t most_threads = 8;
   constexpr std::uint32_t most_datagrams = 64;
   add_count(c, "--events", o->building.events, "Events that arrive in a run", 2, most_events);
-  add_count(c, "--rounds", o->building.rounds, "How often each is measured", 1, 10'000);
+  add_count(c, "--rounds", o->building.rounds, "Rounds of measurement", 1, 10'000);
   c.add_option("--threads", o->building.threads, "Threads that share the ports")
       .capture_default_str()
       .check(in_range(1U, most_threads))

@@ -138,9 +138,8 @@ void add_codec_bench(command_line program, command_body& run, codec_direction di
            waveform_bytes, most);
   add_size(c, "--cold", o->cold_bytes, "Bytes of waveforms that come from memory each time",
            waveform_bytes, most);
-  add_count(c, "--hot-rounds", o->hot_rounds, "How often each is measured when hot", 1, 10'000);
-  add_count(c, "--cold-rounds", o->cold_rounds, "How often each is measured from memory", 1,
-            10'000);
+  add_count(c, "--hot-rounds", o->hot_rounds, "Rounds of measurement with hot caches", 1, 10'000);
+  add_count(c, "--cold-rounds", o->cold_rounds, "Rounds of measurement from memory", 1, 10'000);
   c.add_flag("--json", o->as_json, "Report as JSON");
   c.callback([o, &run, direction] {
     if (o->hot_bytes > o->cold_bytes) refuse_option("--hot", "is above --cold");
@@ -152,12 +151,12 @@ void add_codec_bench(command_line program, command_body& run, codec_direction di
 
 void add_bench_pack(command_line program, command_body& run) {
   add_codec_bench(program, run, codec_direction::pack, "pack",
-                  "Waveforms to KOTO records on one core, beside memcpy and other codecs");
+                  "Pack waveforms as KOTO records on one core, beside memcpy and other codecs");
 }
 
 void add_bench_unpack(command_line program, command_body& run) {
   add_codec_bench(program, run, codec_direction::unpack, "unpack",
-                  "KOTO records to waveforms on one core, beside memcpy and other codecs");
+                  "Unpack KOTO records on one core, beside memcpy and other codecs");
 }
 
 } // namespace l3

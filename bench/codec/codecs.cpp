@@ -281,10 +281,11 @@ int compare_all(const comparison_options& o) {
 
 void add_bench_codecs(command_line program, command_body& run) {
   auto o = std::make_shared<comparison_options>();
-  const auto c = program.add_subcommand("codecs", "Our codecs and others on recorded waveforms");
+  const auto c = program.add_subcommand("codecs", "Compare our codecs with others on recorded "
+                                                  "waveforms");
   c.add_option("FILES", o->files, "Bare waveforms, as `koto-l3 pack` reads them").required();
   add_samples(c, o->samples);
-  add_count(c, "--rounds", o->rounds, "How often each is measured", 1, 10'000);
+  add_count(c, "--rounds", o->rounds, "Rounds of measurement", 1, 10'000);
   c.add_flag("--json", o->as_json, "Report as JSON");
   c.callback([o, &run] { run = [o] { return compare_all(*o); }; });
 }

@@ -105,8 +105,8 @@ void add_bench_counts(command_line program, command_body& run) {
   auto o = std::make_shared<counts_options>();
   const auto c = program.add_subcommand(
       "counts",
-      "Instructions that kernels execute for a batch of events, counted by the PTX interpreter");
-  add_count(c, "--events", o->events, "Of the batch", 1, 64);
+      "Count the instructions of each kernel for a batch of events with the PTX interpreter");
+  add_count(c, "--events", o->events, "Events in the batch", 1, 64);
   c.add_option("--only", o->only, "Only this batch, such as \"keep all\"");
   c.add_flag("--json", o->as_json, "Report as JSON");
   c.callback([o, &run] { run = [o] { return run_counts(*o); }; });

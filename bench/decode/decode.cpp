@@ -77,10 +77,11 @@ int run_decode_bench(const decode_options& o) {
 void add_bench_decode(command_line program, command_body& run) {
   auto o = std::make_shared<decode_options>();
   const auto c = program.add_subcommand(
-      "decode", "Board packets to waveforms, one technique added after the other, beside a copy");
+      "decode", "Decode board packets to waveforms, adding one technique after the other, beside "
+                "a copy");
   add_compute_options(c, o->compute);
   add_count(c, "--events", o->events, "Events in the batch; 0: more than caches hold", 0, 4096);
-  add_count(c, "--opaque", o->opaque, "Per cent of the boards that have nothing to decode", 0, 100);
+  add_count(c, "--opaque", o->opaque, "Percentage of boards that have nothing to decode", 0, 100);
   c.add_flag("--varied", o->varied,
              "Most packets are short and few are long, instead of all equally long");
   add_count(c, "--threshold", o->threshold, "Threshold of the pulses that are listed, in counts", 0,

@@ -224,7 +224,7 @@ private:
 void add_bench_device(command_line program, command_body& run) {
   auto o = std::make_shared<device_options>();
   const auto c = program.add_subcommand(
-      "device", "Packing within memory by KOTO's original kernels and ours, against size, beside a "
+      "device", "Pack within memory by KOTO's original kernels and ours, for many sizes, beside a "
                 "copy and one core");
   constexpr std::uint64_t smallest = 4096, largest = std::uint64_t{64} << 30;
   add_compute_options(c, o->compute);

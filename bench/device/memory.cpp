@@ -61,7 +61,7 @@ int measure_memory(const memory_options& o) {
 void add_bench_memory(command_line program, command_body& run) {
   auto o = std::make_shared<memory_options>();
   const auto c =
-      program.add_subcommand("memory", "Copies: by one core, to, from and within a device");
+      program.add_subcommand("memory", "Copy by one core, and to, from and within a device");
   constexpr std::uint64_t least = 4096, most = std::uint64_t{1} << 32;
   add_size(c, "--hot", o->hot_bytes, "Bytes that stay in a core's caches", least, most);
   add_size(c, "--bytes", o->bytes,

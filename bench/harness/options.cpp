@@ -9,7 +9,7 @@
 namespace l3::bench {
 
 void add_turn_options(command_line command, turn_options& o) {
-  add_count(command, "--rounds", o.rounds, "How often each is measured", 1, 10'000);
+  add_count(command, "--rounds", o.rounds, "Rounds of measurement", 1, 10'000);
   command.add_flag("--json", o.as_json, "Report as JSON");
 }
 
@@ -50,7 +50,9 @@ bool on_device(const compute_settings& settings) {
 
 void add_device_option(command_line command, std::string& backend) {
   command
-      .add_option("--backend", backend, "auto: a device if there is one; cuda: one must be; none")
+      .add_option("--backend", backend,
+                  "auto: a device if there is one; cuda: fail without a "
+                  "device; none: no device")
       .check(one_of({"auto", "cuda", "none"}))
       .capture_default_str();
 }

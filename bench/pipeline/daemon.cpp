@@ -241,11 +241,11 @@ int run_bench(const daemon_options& o) {
 void add_bench_daemon(command_line program, command_body& run) {
   auto o = std::make_shared<daemon_options>();
   const auto c = program.add_subcommand(
-      "daemon", "The daemon from full frames to stored blocks, fed from memory");
+      "daemon", "Run the daemon from full frames to stored blocks, fed from memory");
   add_compute_options(c, o->compute);
-  add_count(c, "--frames", o->frames, "In circulation", 2, 64);
-  add_count(c, "--events", o->events, "Of a frame", 1, 1024);
-  add_count(c, "--batches", o->batches, "In one timing", 1, 100'000);
+  add_count(c, "--frames", o->frames, "Frames in circulation", 2, 64);
+  add_count(c, "--events", o->events, "Events in a frame", 1, 1024);
+  add_count(c, "--batches", o->batches, "Frames in one timing", 1, 100'000);
   c.add_option("--rate", o->rate, "Bytes of fragments a second; 0: as fast as possible")
       .transform(size_in_bytes())
       .capture_default_str();

@@ -173,13 +173,14 @@ private:
 void add_bench_engine(command_line program, command_body& run) {
   auto o = std::make_shared<engine_options>();
   const auto c = program.add_subcommand(
-      "engine", "Frames in flight through decoding and packing, beside the bare copy of them");
+      "engine", "Decode and pack frames in flight, beside the bare copy of them");
   add_compute_options(c, o->compute);
-  add_count(c, "--frames", o->frames, "In flight at a time", 1, 16);
-  add_count(c, "--events", o->events, "Of a frame", 1, 1024);
-  add_count(c, "--batches", o->batches, "In one timing; at least one a frame", 1, 100'000);
+  add_count(c, "--frames", o->frames, "Frames in flight at a time", 1, 16);
+  add_count(c, "--events", o->events, "Events in a frame", 1, 1024);
+  add_count(c, "--batches", o->batches, "Frames in one timing; at least as many as --frames", 1,
+            100'000);
   const auto select =
-      c.add_flag("--select", o->select, "Simulated events, and also an engine that selects");
+      c.add_flag("--select", o->select, "Use simulated events, and also an engine that selects");
   c.add_flag("--suppressed", o->suppressed, "The selection keeps every event in suppressed form")
       .needs(select);
   c.add_flag("--strong", o->strong, "Pack in the strong codec");

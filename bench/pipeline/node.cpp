@@ -260,8 +260,8 @@ private:
 void add_bench_node(command_line program, command_body& run) {
   auto o = std::make_shared<node_options>();
   const auto c = program.add_subcommand(
-      "node", "What a node takes in: sender, daemon and receiver together, beside iperf3 and a "
-              "bare loop");
+      "node", "Measure the input rate of a node, with sender, daemon and receiver, beside iperf3 "
+              "and a bare loop");
   c.footer("Losing events at a UDP rate is a result, not a failure, unless no events were lost at "
            "a higher rate, or the rate had to be sustained.");
   add_workload_options(c, o->data);
@@ -270,10 +270,10 @@ void add_bench_node(command_line program, command_body& run) {
       .capture_default_str();
   c.add_option("--output", o->link_rate, "Rate of the output, such as \"4 Gb/s\" or unlimited")
       .capture_default_str();
-  c.add_option("--threads", o->threads, "Of the sender and of iperf3")
+  c.add_option("--threads", o->threads, "Threads of the sender and of iperf3")
       .capture_default_str()
       .check(in_range(1U, 64U));
-  c.add_option("--loops", o->loops, "How often the events are sent")
+  c.add_option("--loops", o->loops, "Number of times that the events are sent")
       .capture_default_str()
       .check(in_range(1U, 500U));
   c.add_option("--udp", o->udp_rates,

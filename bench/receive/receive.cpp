@@ -232,7 +232,7 @@ void add_bench_receive(command_line program, command_body& run) {
   };
   auto o = std::make_shared<options>();
   const auto c = program.add_subcommand(
-      "receive", "Receiving datagrams over loopback, beside a bare loop of poll and recvmmsg");
+      "receive", "Receive datagrams over loopback, beside a bare loop of poll and recvmmsg");
   c.footer(
       "The table shows the CPU time of the receiving thread, divided by what it received. The "
       "daemon's thread also builds events. A bare loop only receives: into the memory of the "
@@ -242,7 +242,7 @@ void add_bench_receive(command_line program, command_body& run) {
   constexpr std::uint32_t most_rate = 100'000;
   constexpr std::uint64_t most_buffer = std::uint64_t{1} << 30;
   add_count(c, "--events", o->receive.events, "Events that are sent in a run", 2, most_events);
-  add_count(c, "--rounds", o->receive.rounds, "How often each is measured", 1, 10'000);
+  add_count(c, "--rounds", o->receive.rounds, "Rounds of measurement", 1, 10'000);
   add_count(c, "--rate", o->megabytes_per_second, "MB/s of the paced runs", 1, most_rate);
   add_size(c, "--socket-buffer", o->receive.socket_buffer.bytes, "Kernel buffer of each port",
            kibibytes(64).bytes, most_buffer);

@@ -199,10 +199,10 @@ int run_select_bench(const bench_select_options& o) {
 void add_bench_select(command_line program, command_body& run) {
   auto o = std::make_shared<bench_select_options>();
   const auto c = program.add_subcommand(
-      "select", "Each algorithm of the selection on simulated events, beside their decoding");
+      "select", "Run each algorithm of the selection on simulated events, beside their decoding");
   add_compute_options(c, o->compute);
   c.add_option("--selection", o->selection, "Cuts, counters and lines").capture_default_str();
-  add_count(c, "--events", o->events, "In a slice; 0: more than caches hold", 0, 4096);
+  add_count(c, "--events", o->events, "Events in a slice; 0: more than caches hold", 0, 4096);
   add_count(c, "--slices", o->slices,
             "Time slices, each with its own events; their times are summed", 1, 1000);
   add_turn_options(c, o->turns);

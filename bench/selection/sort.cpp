@@ -66,8 +66,8 @@ int run_sort_bench(const sort_options& o) {
 void add_bench_sort(command_line program, command_body& run) {
   auto o = std::make_shared<sort_options>();
   const auto c =
-      program.add_subcommand("sort", "Sorting pulses of events, beside std::sort and CUB");
-  add_count(c, "--segments", o->segments, "So many are sorted, of each length", 1, 100'000);
+      program.add_subcommand("sort", "Sort the pulses of events, beside std::sort and CUB");
+  add_count(c, "--segments", o->segments, "Segments of each length", 1, 100'000);
   add_device_option(c, o->backend);
   add_turn_options(c, o->turns);
   c.callback([o, &run] { run = [o] { return run_sort_bench(*o); }; });

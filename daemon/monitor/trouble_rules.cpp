@@ -802,7 +802,7 @@ found farm_node_missing(const snap&, const snap& now) {
     if (n.stands == farm_standing::missing) nodes.push_back(n.node);
   if (nodes.empty()) return std::nullopt;
   finding f = warning(fmt::format(
-      "node {} of the farm {} not connected to etcd: no run begins on all nodes until then",
+      "node {} of the farm {} not connected to etcd: meanwhile no run begins on all nodes",
       fmt::join(nodes, ", "), nodes.size() == 1 ? "is" : "are"));
   f.what = fmt::format("{}", fmt::join(nodes, " "));
   return f;

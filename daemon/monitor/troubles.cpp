@@ -215,29 +215,29 @@ constexpr std::array kinds{
          "0s", ""},
         rules::receiver_wrong},
     kind{{"no_pause", at_once, level_2,
-          "Crates have sent for ten seconds without a pause of 0.4 s, and no run is active, or one "
-          "waits for a pause to end. It is critical while one waits to begin. After a minute it "
-          "begins or ends within a spill, and a part of that spill is in no run. Either a trigger "
-          "without pauses is on, or a crate sends without a beam: find it with its expert, or keep "
-          "its address out (`udp.allow`, a restart).",
+          "Crates have sent for ten seconds without a pause of 0.4 s, and no run is active, or a "
+          "run waits for a pause in order to end. It is critical while a run waits to begin. "
+          "After a minute the run begins or ends within a spill, and a part of that spill is in "
+          "no run. Either a trigger without pauses is on, or a crate sends without a beam: find "
+          "it with its expert, or keep its address out (`udp.allow`, a restart).",
           "find the crate or the trigger that never pauses", "0s", "30s"},
          rules::no_pause},
     kind{{"wrong_results", at_once, node_expert,
           "A packed event did not unpack to its input, the CPU decided otherwise on an event, or "
           "the selection's tables on the device changed; they are compared once a spill. The "
-          "daemon found it before it was forwarded, and computed the frame again. Unchecked events "
-          "since the last good check may be stored or rejected wrong. Keep the `.l3batch` file: "
-          "`koto-l3 rerun FILE` names the events that differ, `--backend cuda` shows whether the "
-          "device repeats the error. If the log says \"on the CPU, and no other engine can compute "
-          "it\", suspect the memory of the machine, or koto-l3: remove the node from the run. It "
-          "lasts as long as the run.",
+          "daemon found the error before the event was forwarded, and computed the frame again. "
+          "Unchecked events since the last good check may be stored or rejected wrong. Keep the "
+          "`.l3batch` file: `koto-l3 rerun FILE` names the events that differ, `--backend cuda` "
+          "shows whether the device repeats the error. If the log says \"on the CPU, and no other "
+          "engine can compute it\", suspect the memory of the machine, or koto-l3: remove the "
+          "node from the run. The trouble lasts as long as the run.",
           "keep the files in compute.dumps, note run and time, and tell the experts", "0s", ""},
          rules::wrong_results},
     kind{{"ledger_missing", at_once, shift,
           "The final ledger of the latest run could not be written. Its folder (`run.ledger`) is "
           "gone, on another disk or full. Its first ledger says that the run has not ended. The "
-          "trouble stays until the next run begins. Or the record of an active run (`.live`, "
-          "beside the ledger) is not written, as the text says.",
+          "trouble stays until the next run begins. If the text says so, the record of an active "
+          "run (`.live`, beside the ledger) is not written.",
           "mount the disk of run.ledger or make room, then begin a run; note the run and its sums "
           "in the log",
           "", "0s"},
@@ -270,8 +270,8 @@ constexpr std::array kinds{
           "", "2m"},
          rules::engine_bypassed},
     kind{{"engine_fails", with_data, node_expert,
-          "The device failed on frames. The CPU computed each of them. From the third of a run on "
-          "it is a warning.",
+          "The device failed on frames. The CPU computed each of them. It is a warning from the "
+          "third frame of a run on.",
           "keep the files in compute.dumps and tell the experts", "", "0s"},
          rules::engine_fails},
     kind{{"backlog_on_disk", at_once, shift,
@@ -295,10 +295,10 @@ constexpr std::array kinds{
           "", "0s"},
          rules::lost_at_run_end},
     kind{{"events_not_judged", with_data, detector,
-          "More than one in a hundred events cannot be judged: it has more hits or clusters than "
-          "there is room for, or boards that cannot be decoded. Lines that ask for photons or "
-          "counters do not judge the former; the line `overfull` keeps a few. Noise, a hot crate "
-          "or a wrong calibration makes hits.",
+          "More than one in a hundred events cannot be judged: they have more hits or clusters "
+          "than there is room for, or boards that cannot be decoded. Lines that ask for photons "
+          "or counters do not judge the former; the line `overfull` keeps a few. Noise, a hot "
+          "crate or a wrong calibration makes hits.",
           "check the detector first, then the thresholds of the selection", "", "0s"},
          rules::events_not_judged},
     kind{{"hot_inputs", at_once, detector,
@@ -344,8 +344,8 @@ constexpr std::array kinds{
           "if no sender was interrupted, find out which senders are in the run", "", "30s"},
          rules::duplicates},
     kind{{"crashed_before", at_once, node_expert,
-          "The run before this start did not end properly: see \"After a crash\". Shown for ten "
-          "minutes.",
+          "The run before this start did not end properly: see \"After a crash\". The trouble "
+          "lasts ten minutes.",
           "note the run, the time and the numbers in the log, and find out why it ended", "", "0s"},
          rules::crashed_before},
     kind{{"reload_refused", at_once, node_expert,

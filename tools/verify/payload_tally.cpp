@@ -80,7 +80,7 @@ std::string verb_of(event_payload p) {
   switch (p) {
   case event_payload::suppressed: return "are suppressed";
   case event_payload::features: return "have features alone";
-  case event_payload::summary: return "have their summary alone";
+  case event_payload::summary: return "have only their summary";
   default: return "keep all";
   }
 }
