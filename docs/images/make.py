@@ -372,8 +372,8 @@ PICTURES = {"page": page, "packing": packing, "kernels": kernels, "threads": thr
 
 def main():
     o = argparse.ArgumentParser(description="Makes the pictures of the documents.")
-    o.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PICTURES)}; by default all")
-    o.add_argument("--short", action="store_true", help="tiny inputs, for a test")
+    o.add_argument("names", nargs="*", metavar="NAME", help=f"a picture: {', '.join(PICTURES)}; by default all")
+    o.add_argument("--short", action="store_true", help="use tiny inputs, for a test")
     o.add_argument("--out", type=pathlib.Path, default=HERE, help="the folder for the pictures (%(default)s)")
     asked = o.parse_args()
     if wrong := set(asked.names) - set(PICTURES):

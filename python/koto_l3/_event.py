@@ -38,39 +38,39 @@ class Event:
 
     @property
     def lines(self) -> list[str]:
-        """Lines that fired."""
+        """Returns the names of the lines that fired."""
         return self._names("fired")
 
     @property
     def kept_by(self) -> list[str]:
-        """Lines that kept it."""
+        """Returns the names of the lines that kept the event."""
         return self._names("kept_by")
 
     @property
     def vetoes(self) -> list[str]:
-        """Counters that fired."""
+        """Returns the names of the counters that fired."""
         return self._names("vetoes")
 
     @property
     def refused(self) -> dict[str, str]:
-        """Why each other line did not keep it: the first condition that failed, or the quantity out of range."""
+        """Returns, for each other line, the first condition that failed, or the quantity out of range."""
         reasons = self.decision["reason"]
         menu = self.events._menus()[0][0]
         bits = menu.line_bits.items() if menu else ()
         return {name: reason_name(r) for name, bit in bits if bit < len(reasons) and (r := int(reasons[bit]))}
 
     def samples(self, channels: Any) -> Waveforms:
-        """(channels, samples), or (samples,) of a single channel."""
+        """Returns samples in ADC counts: (channels, samples), or (samples,) of a single channel."""
         return self.events.samples(channels)[0]  # type: ignore[no-any-return]
 
     def pulses(self, channels: Any) -> Pulses:
-        """Arrays (channels,), or a number of a single channel."""
+        """Returns pulses: arrays (channels,), or a number of a single channel."""
         p = self.events.pulses(channels)
         return Pulses({n: c[0] for n, c in p.raw.items()}, {n: Column(np.atleast_1d(c.numpy()[0]), None, c.unit, c.about) for n, c in p.columns.items()},
                       p.state[0], p._of)
 
     def map(self) -> Table:
-        """Crystals with x, y, size in mm, energy in MeV and time in ns since the trigger's time; NaN without a pulse."""
+        """Returns the crystals: x, y, size in mm, energy in MeV and time in ns since the trigger's time; NaN without a pulse."""
         p = self.events.pulses("CSI")
         columns = {name: p.channels.columns[name] for name in ("name", "x", "y", "size")}
         return Table(columns | {name: Column(p[name][0], None, p.units[name], p.columns[name].about) for name in ("energy", "time")}, "crystals")

@@ -28,15 +28,15 @@ _BATCH = 65536  # rows in a batch for Arrow
 
 
 def bytes_of(size: str | int) -> int:
-    """512 MB, 2 GiB, or a number of bytes."""
+    """Returns the bytes of "512 MB", "2 GiB", or a number of bytes."""
     found = re.fullmatch(r"\s*([\d.]+)\s*([kMGT]?)(i?)B?\s*", str(size))
     if not found:
-        raise ValueError(f"{size!r} is no size such as '512 MB'")
+        raise ValueError(f"{size!r} is not a size such as '512 MB'")
     return int(float(found[1]) * (1024 if found[3] else 1000) ** " kMGT".index(found[2] or " "))
 
 
 def check_memory(wanted: int, what: str) -> None:
-    """Raises MemoryError for more than half of the free memory."""
+    """Raises MemoryError if `wanted` is more than half of the free memory."""
     if wanted < 1 << 26:  # not worth the look
         return
     try:
@@ -57,7 +57,7 @@ def reason_name(reason: int) -> str:
 
 
 def _share(some: int, all_of: int) -> tuple[float, float, float]:
-    """some / all_of, and the ends of its interval of one standard deviation, after Wilson."""
+    """Returns some / all_of, and the ends of its interval of one standard deviation, after Wilson."""
     if not all_of:
         return np.nan, np.nan, np.nan
     middle, half = (some + 0.5) / (all_of + 1), np.sqrt(some * (all_of - some) / all_of + 0.25) / (all_of + 1)
@@ -88,10 +88,10 @@ class Raw(Mapping[str, Array]):
 
 
 class Events:
-    """Some events of a store, in its order. Nothing is read before it is asked for; then it is kept.
+    """Events of a store, in its order. Data are read when they are used, and then kept.
 
     e["vertex_z"], e.vertex_z   a column in MeV, mm, ns: a numpy array, NaN where the event has no such quantity
-    e.line("klpi0pi0")          did the line fire? also e["line_klpi0pi0"], e["kept_klpi0pi0"], e["veto_CBAR"]
+    e.line("klpi0pi0")          whether the line fired; also e["line_klpi0pi0"], e["kept_klpi0pi0"], e["veto_CBAR"]
     e[mask], e[10:20], e[rows]  fewer events
     e[17]                       one event, with show() and map()
     e.columns()                 everything, as pa.table(e) and pl.DataFrame(e) see it
@@ -128,7 +128,7 @@ class Events:
         return Raw(self)
 
     def _menus(self) -> list[tuple[Menu | None, Array]]:
-        """Each menu of these events, and which events have it."""
+        """Returns each menu of these events, with a mask of the events that have it."""
         if self._menu_groups is None:
             settings = self._stored("settings")
             groups: list[tuple[Menu | None, Array]] = []
@@ -163,7 +163,8 @@ class Events:
         return Column(values & known, None if known.all() else known, about=about)
 
     def line(self, name: str, what: str = "fired") -> NDArray[np.bool_]:
-        """Which events the line fired on (`what="fired"`), or kept ("kept_by"). False where the menu lacks it; an error if all do."""
+        """Returns on which events the line fired (`what="fired"`), or which it kept ("kept_by"); False where the menu lacks the line.
+        Raises KeyError if all menus lack it."""
         lines = [line for menu, _ in self._menus() if menu for line in menu.line_bits]
         if name not in lines and len(self):
             raise unknown("line", name, lines)
@@ -176,19 +177,19 @@ class Events:
 
     @property
     def names(self) -> list[str]:
-        """Names of all columns: keys first, then what is stored, then booleans, then lists."""
+        """Names of all columns: keys, stored columns, booleans, lists."""
         stored = [n for n in fields(Tables.EVENTS) if n not in _BITS and n not in KEYS]
         return [*KEYS, *stored, *self._bit_names(), "photon", "hit"]
 
     def column(self, name: str) -> Column | Lists:
-        """A column with its unit, or a list."""
+        """Returns a column with its unit, or a list."""
         bits = self._bit_names()
         if name not in bits and name not in LISTS and name not in fields(Tables.EVENTS):
             raise unknown("column", name, [*self.names, *_BITS])
         return self._column(name, bits)
 
     def columns(self, names: list[str] | None = None) -> dict[str, Column | Lists]:
-        """Columns with their units, by name; all of `names` unless some are named."""
+        """Returns columns with their units, by name; by default all of `names`."""
         return {name: self.column(name) for name in (self.names if names is None else names)}
 
     @property
@@ -197,7 +198,7 @@ class Events:
         return {n: f.unit for n, f in fields(Tables.EVENTS).items() if f.unit}
 
     def lists(self, name: str) -> Lists:
-        """`photon`, `hit` or `decision`: a list for each event, in units."""
+        """Returns `photon`, `hit` or `decision`: a list for each event, in units."""
         table = LISTS[name]
         parts = [reader.lists(table, rows) for reader, rows in self._parts]
         ends = np.cumsum([0, *(p[0][-1] for p in parts)])
@@ -256,7 +257,7 @@ class Events:
         return stream(batch(self[:0]), (batch(self[i:i + _BATCH]) for i in range(0, len(self), _BATCH)), requested_schema)
 
     def awkward(self) -> Any:
-        """An awkward array that reads what is used: `a.photon.energy`, `a.hit.counter`, `a.vertex_z` with None, and
+        """Returns an awkward array that reads columns when they are used: `a.photon.energy`, `a.hit.counter`, `a.vertex_z` with None, and
         `a.waveform.samples` of all channels that have one."""
         from ._awkward import lazy
         return lazy(self)
@@ -264,7 +265,7 @@ class Events:
     # Some at a time
 
     def batches(self, memory: str | int = "512 MB") -> Iterator[Events]:
-        """Events in parts, so that all samples of a part take at most so much memory."""
+        """Yields the events in parts whose samples take at most this much memory."""
         each = max([int(menu.channels.length.sum()) * 2 for menu, _ in self._menus() if menu] or [600_000])
         step = max(1, bytes_of(memory) // each)
         return (self[i:i + step] for i in range(0, len(self), step))
@@ -272,7 +273,7 @@ class Events:
     # Weights
 
     def weight(self, line: str) -> NDArray[np.float64]:
-        """The number of events that each event represents: the prescale of the line if it kept the event, else 0.
+        """Returns the number of events that each event represents: the prescale of the line if it kept the event, else 0.
 
         Raises `Error` if a session shed events by priority, and warns if the daemon's ledger is not open, which would say so."""
         kept = self.line(line, "kept_by")
@@ -284,20 +285,20 @@ class Events:
         return weight * kept
 
     def efficiency(self, sample: str | None = None) -> Table:
-        """On which share of unbiased events each line fires, before its prescale.
+        """Returns on which share of unbiased events each line fires, before its prescale.
 
         sample: a line that does not look at the data, such as "pass_through", or at the level-1 bits only, such as
                 "minimum_bias"; None: all these events, of runs that recorded every event
 
-        Returns a row for each line: `events` of the sample, `fired` of them; the share with its interval of one standard deviation
+        The table has a row for each line: `events` of the sample, `fired` of them; the share with its interval of one standard deviation
         (Wilson); `triggered`: those with the line's level-1 bits, and the share of these; `bytes` of all these events that the
         line kept; `refused`: first reasons of refusal, most frequent first. Raises `Error` for a biased sample, and warns if no
         ledger says whether events were shed by priority."""
         menus = [menu for menu, _ in self._menus()]
         if any(menu is None or menu.software.startswith("koto-l3 ") for menu in menus):
-            raise Error("no unbiased sample: some events were decided again, or without settings; events that were rejected first are missing")
+            raise Error("this is not an unbiased sample: some events were decided again, or without settings, so events that were rejected first are missing")
         if sample is None and not all(menu.record for menu in menus if menu):
-            raise Error("no unbiased sample: these runs did not record every event; name a line, such as 'pass_through'")
+            raise Error("this is not an unbiased sample: these runs did not record every event; name a line, such as 'pass_through'")
         self.store.shed_by_priority(np.unique(self._stored("session")))
         chosen = self._stored("selected") != 0
         some = self[chosen if sample is None else chosen & self.line(sample, "kept_by")]
@@ -366,13 +367,13 @@ class Events:
         return len(of[1]) == 1 and (isinstance(channels, (int, tuple)) or isinstance(channels, str) and channels == of[0].name[of[1][0]])
 
     def samples(self, channels: Any, *, out: NDArray[np.uint16] | None = None, threads: int = 0) -> Waveforms:
-        """Samples in ADC counts, 8 ns apart (64 of them) or 2 ns (256).
+        """Returns samples in ADC counts: 64 samples of 8 ns, or 256 of 2 ns.
 
         channels: "crystal 17", "CSI", "CBAR module 3 end 1", (crate, slot, channel), rows of `cables()`, or a list of these
         out:      C-ordered array (events, channels, samples) uint16 to fill, such as part of a file in memory
-        threads:  that decode; 0: as many as there are processors
+        threads:  number of decoding threads; 0: one per processor
 
-        Returns (events, channels, samples), or (events, samples) of a single channel; see `Waveforms`. Raises `Error` for damage,
+        The shape is (events, channels, samples), or (events, samples) of a single channel; see `Waveforms`. Raises `Error` for damage,
         unless the store was opened with `skip_damaged`."""
         plan, n, length, of = self._plan(channels)
         shape = (len(self), n, length)
@@ -388,8 +389,8 @@ class Events:
         return waveforms(samples[:, 0] if one else samples, state[:, 0] if one else state, of)
 
     def pulses(self, channels: Any, *, threads: int = 0) -> Pulses:
-        """Pulses of channels as the trigger measures them, with its own code and the calibration of the run; `channels` and
-        `threads` as in `samples`. An event that kept pulses in place of waveforms has those."""
+        """Returns pulses as the trigger measures them, with its own code and the calibration of the run; `channels` and
+        `threads` as in `samples`. Events that kept pulses in place of waveforms have those."""
         plan, n, length, of = self._plan(channels)
         described = fields(Tables.PULSES)
         shape = (len(self), n, length // 64)

@@ -26,7 +26,7 @@ class Error(Exception):
 
 
 class State(IntEnum):
-    """What is there of a waveform or of an event: the value of `.state`."""
+    """State of a waveform or an event: the value of `.state`."""
     PRESENT = 0
     NOT_KEPT = 1  #: the menu limits what is kept of its events
     NO_BOARD = 2  #: the event lacks the board or its crate
@@ -63,7 +63,7 @@ class Field(NamedTuple):
 
     @property
     def null(self) -> Any:
-        """The value that marks a missing entry."""
+        """Returns the value that marks a missing entry."""
         assert self.dtype is not None
         return np.iinfo(self.dtype).min if self.dtype.kind in "iu" else -np.inf
 
@@ -112,13 +112,13 @@ def library() -> ctypes.CDLL:
 
 
 def version() -> str:
-    """Of the C library."""
+    """Version of the C library."""
     return str(library().l3_read_version().decode())
 
 
 @functools.cache
 def fields(table: Tables) -> dict[str, Field]:
-    """The columns of a table by name, in order."""
+    """Returns the columns of a table by name, in order."""
     first = ctypes.POINTER(_Field)()
     count = library().l3_read_fields(table, ctypes.byref(first))
     found = []
@@ -175,7 +175,7 @@ class Reader:
         self._close()
 
     def refresh(self) -> int:
-        """Looks for new blocks; the number of events."""
+        """Looks for new blocks, and returns the number of events."""
         return self._checked(self._lib.l3_read_refresh(self._handle))
 
     def size(self, table: Tables) -> int:
@@ -209,14 +209,14 @@ class Reader:
         return [None if t is None else t.decode(errors="replace") for t in found]
 
     def event_json(self, row: int) -> bytes:
-        """An event with its detector, as selection/display/event.js describes it."""
+        """Returns an event with its detector as JSON, as selection/display/event.js describes it."""
         text = self._lib.l3_read_event_json(self._handle, row, None)
         if text is None:
             raise self._error()
         return bytes(text)
 
     def samples(self, rows: Rows | range, channels: Array, length: int, out: Array, state: Array, threads: int) -> int:
-        """Fills `out` (rows, channels, length) u16 and `state` (rows, channels) u8; the number of events with damage."""
+        """Fills `out` (rows, channels, length) u16 and `state` (rows, channels) u8; returns the number of damaged events."""
         return self._checked(self._lib.l3_read_samples(self._handle, _range(rows), channels.ctypes.data, len(channels), length, out.ctypes.data,
                                                        state.ctypes.data, threads))
 
@@ -226,7 +226,7 @@ class Reader:
                                                       _pointers(Tables.PULSES, columns), state.ctypes.data, threads))
 
     def check(self, rows: Rows | range | None = None, threads: int = 0) -> int:
-        """Verifies the checksums of the blocks of these events; the number of events in damaged blocks."""
+        """Verifies the checksums of the blocks of these events; returns the number of events in damaged blocks."""
         rows = range(self.size(Tables.EVENTS)) if rows is None else rows
         return self._checked(self._lib.l3_read_check(self._handle, _range(rows), threads))
 

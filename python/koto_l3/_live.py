@@ -32,9 +32,9 @@ class _Piece(Store):
 
 
 def subscribe(address: str, lines: str | Sequence[str] | None = None, *, every: float = 1.0, idle: float | None = None) -> Subscription:
-    """Some of the events that a receiver stores, from `koto-l3 receive --publish ADDRESS`: of each line at most `--publish-rate` a second.
+    """Subscribes to events that `koto-l3 receive --publish ADDRESS` stores: at most `--publish-rate` a second of each line.
 
-    lines: whose events; None: of all lines, and events that no line kept
+    lines: lines whose events are wanted; None: all events
     every: seconds of events in one batch
     idle:  end after so many seconds without an event; None: never
 
@@ -46,7 +46,7 @@ class Subscription:
     """What `subscribe` returns: iterates over batches of new `Events`. A reader that is too slow loses events, and never slows the
     receiver.
 
-    lost: how many published events of its lines this reader has lost
+    lost: number of published events of its lines that this reader missed
     """
 
     def __init__(self, address: str, lines: Sequence[str] | None, every: float, idle: float | None) -> None:

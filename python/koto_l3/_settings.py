@@ -13,7 +13,7 @@ from ._table import Column, Table, in_units, text_column
 
 
 def read_table(reader: Reader, table: Tables, rows: range | None = None) -> dict[str, Column]:
-    """A table of a reader in units, with its texts."""
+    """Returns a table of a reader in units, with its texts."""
     rows = range(reader.size(table)) if rows is None else rows
     raw = reader.rows(table, rows)
     return {name: text_column(reader.texts(table, rows, name), f.about) if f.dtype is None else in_units(raw[name], f)
@@ -31,7 +31,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> KeyError:
 class Menu:
     """The menu and the constants of one set of settings. `lines`: bits, prescales, payloads; `counters`: bits, thresholds, windows;
     `channels`: every input with its detector part, its place and its calibration; `text`, `detector`, `calibration`: the files
-    as they were read; `software`: what decided; `hash`: of the summaries (0: no selection)."""
+    as they were read; `software`: the program that decided; `hash`: of the summaries (0: no selection)."""
 
     def __init__(self, reader: Reader, row: int) -> None:
         one = range(row, row + 1)
@@ -61,7 +61,7 @@ class Menu:
         return f"<p>menu {self.hash:08x} of {self.software}</p>" + self.lines._repr_html_()
 
     def find(self, channels: Any) -> tuple[Array, int]:
-        """Rows of `channels`, and samples of their waveforms: of a name ("crystal 17"), a detector ("CSI", "CBAR"), an address
+        """Returns rows of `channels`, and the samples of their waveforms, for a name ("crystal 17"), a detector ("CSI", "CBAR"), an address
         (crate, slot, channel), a row, or several of these."""
         table = self.channels
         if isinstance(channels, str):
@@ -87,5 +87,5 @@ class Menu:
         return rows, int(lengths[0]) if len(rows) else 64
 
     def addresses(self, rows: Array) -> Array:
-        """(crate, slot, channel) of rows of `channels`."""
+        """Returns (crate, slot, channel) of rows of `channels`."""
         return np.take(self._addresses, rows, axis=0)

@@ -25,11 +25,11 @@ NO_SETTINGS = 0xFFFFFFFF
 def open(path: Path | Sequence[Path], *, skip_damaged: bool = False, check_all: bool = False) -> Store:
     """Opens a store, a spool, a file of either (`.kl3`), level-2 data (`.l2raw`), or a list of them.
 
-    A ledger of a daemon (`.json`), or a folder of them, may be in the list: then `runs` says what was rejected and shed, and
-    `weight` knows whether that biased a line. The receiver's ledger in a store does not say that.
+    The list may have ledgers of daemons (`.json`), or folders of them. Then `runs` has the events rejected and shed, and `weight`
+    can check whether shedding biased a line. The receiver's ledger in a store does not suffice.
 
-    skip_damaged: leave damaged events out, and list them in `damage`; else they raise `Error`
-    check_all:    verify checksums of blocks also where few of their bytes are read
+    skip_damaged: leave damaged events out, and list them in `damage`; otherwise they raise `Error`
+    check_all:    verify the checksum of a block even if few of its bytes are read
     """
     return Store([path] if isinstance(path, (str, os.PathLike)) else path, skip_damaged, check_all)
 
@@ -71,7 +71,7 @@ class Store:
         return self.runs._repr_html_()
 
     def __len__(self) -> int:
-        """The number of events, damaged ones included."""
+        """Number of events, damaged ones included."""
         return sum(r.size(Tables.EVENTS) for r in self.readers)
 
     def __enter__(self) -> Store:
@@ -92,8 +92,8 @@ class Store:
 
     @property
     def runs(self) -> Table:
-        """A row for each session of a daemon: its run, node, number of spills with stored events, when its first and last block
-        were sealed, menu, events stored; and, if its ledger was opened, too, events admitted, rejected, shed, incomplete."""
+        """Returns a row for each session of a daemon: its run, node, number of spills with stored events, when its first and last block
+        were sealed, menu, events stored; and with its ledger the events admitted, rejected, shed, incomplete."""
         s = self._joined(Tables.SESSIONS)
         index = [(reader, int(row)) for reader in self.readers for row in reader.rows(Tables.SESSIONS, names=["settings"])["settings"]]
         menus = [self._menu_at(*at) for at in index]
@@ -119,7 +119,7 @@ class Store:
         return self._joined(Tables.DAMAGE)
 
     def check(self, threads: int = 0) -> int:
-        """Verifies all checksums; the number of events in damaged blocks, or an `Error` without `skip_damaged`."""
+        """Verifies all checksums. Returns the number of events in damaged blocks, or without `skip_damaged` raises `Error`."""
         return sum(reader.check(threads=threads) for reader in self.readers)
 
     def _menu_at(self, reader: Reader, row: int) -> Menu | None:
@@ -129,7 +129,7 @@ class Store:
         return self._menus.get(key)
 
     def menus(self, run: int | None = None) -> list[Menu]:
-        """The different menus of a run, or of all."""
+        """Returns the different menus of a run, or of all runs."""
         found: dict[Any, Menu] = {}
         for reader in self.readers:
             s = reader.rows(Tables.SESSIONS, names=["run", "settings"])
@@ -140,7 +140,7 @@ class Store:
         return list(found.values())
 
     def menu(self, run: int | None = None) -> Menu:
-        """Lines, counters, cables and calibration of a run; `run` may be left out if all runs have the same."""
+        """Returns lines, counters, cables and calibration of a run; `run` is optional if all runs have the same."""
         found = self.menus(run)
         if len(found) == 1:
             return found[0]
@@ -155,13 +155,13 @@ class Store:
         return next(iter(found.values())) if len(found) == 1 else self.menu(run).channels
 
     def cables(self, run: int | None = None) -> Table:
-        """What each input reads: name, detector, address, module, end; place and size of crystals in mm."""
+        """Returns what each input reads: name, detector, address, module, end; place and size of crystals in mm."""
         table = self._channels(run)
         names = list(table)
         return Table({n: table.columns[n] for n in names[:names.index("dead")]}, "cables")
 
     def calibration(self, run: int | None = None) -> Table:
-        """The constants of each input: dead, gain, time, least height, pedestal, noise."""
+        """Returns the constants of each input: dead, gain, time, least height, pedestal, noise."""
         table = self._channels(run)
         names = list(table)
         keys = [n for n in ("name", "crate", "slot", "channel") if n in names]
@@ -172,9 +172,9 @@ class Store:
     def events(self, run: int | Sequence[int] | None = None, *, kept_by: str | Sequence[str] | None = None,
                fired: str | Sequence[str] | None = None, node: int | None = None, session: int | None = None,
                spill: int | None = None) -> Events:
-        """Events that meet all conditions, in the order in which they are stored.
+        """Returns the events that meet all conditions, in stored order.
 
-        kept_by, fired: a line or several, of which at least one kept the event, or fired before its prescale
+        kept_by, fired: one line or several; at least one of them kept the event, or fired before its prescale
         """
         parts = []
         for reader in self.readers:
@@ -197,15 +197,15 @@ class Store:
         return found
 
     def refresh(self) -> int:
-        """Looks for new blocks; the number of events."""
+        """Looks for new blocks, and returns the number of events."""
         return sum(reader.refresh() for reader in self.readers)
 
     def follow(self, *, poll: float = 1.0, idle: float | None = None, new_only: bool = False) -> Iterator[Events]:
-        """Events of a store that is being written, some at a time: first those that are there, unless `new_only`, then new ones as
+        """Yields batches of events of a store that is being written: first the stored ones, unless `new_only`, then new ones as
         their blocks are complete.
 
         poll: seconds between two looks
-        idle: end after so many seconds without a new event; None: never
+        idle: end after this many seconds without a new event; None: never
         """
         seen = [r.size(Tables.EVENTS) if new_only else 0 for r in self.readers]
         last = time.monotonic()

@@ -31,7 +31,7 @@ class Column:
         return Column(self.values[rows], None if self.valid is None else self.valid[rows], self.unit, self.about)
 
     def numpy(self) -> Array:
-        """Numbers that are not there are NaN, booleans False, texts None."""
+        """Returns a numpy array: missing numbers are NaN, missing booleans False, missing texts None."""
         if self.valid is None or bool(self.valid.all()):
             return self.values
         if self.values.dtype.kind == "b":
@@ -62,7 +62,7 @@ class Lists:
         return Lists(offsets, {name: c[inner] for name, c in self.columns.items()}, self.about)
 
     def of(self, row: int) -> Table:
-        """The list of one row."""
+        """Returns the list of one row."""
         inner = slice(int(self.offsets[row]), int(self.offsets[row + 1]))
         return Table({name: c[inner] for name, c in self.columns.items()})
 
@@ -122,7 +122,7 @@ class Table(Mapping[str, Any]):
         return {name: c.unit for name, c in self.columns.items() if isinstance(c, Column) and c.unit}
 
     def awkward(self) -> Any:
-        """The same as an awkward array."""
+        """Returns the lists as an awkward array."""
         from ._awkward import array
         return array(self.columns)
 

@@ -31,16 +31,16 @@ def _columns(records: list[dict[str, Any]]) -> dict[str, Column]:
 
 
 class Truth(Table):
-    """A row for each simulated event: its type, the decay vertex, the kaon's momentum, and the lists `photon` (energy, where it went,
-    place, time), `charged`, `counter` (hits in counters), `crystal` (accidental ones)."""
+    """A row for each simulated event: its type, the decay vertex, the kaon's momentum, and the lists `photon` (energy, the part that
+    it hit, place, time), `charged`, `counter` (hits in counters), `crystal` (accidental ones)."""
 
     def join(self, events: Events) -> Truth:
-        """The truth of each of these events, in their order. Raises `Error` for an event without truth."""
+        """Returns the truth of each of these events, in their order. Raises `Error` for an event without truth."""
         place = {key: i for i, key in enumerate(zip(self.run.tolist(), self.spill.tolist(), self.event.tolist()))}
         keys = list(zip(*(events.raw[name].tolist() for name in ("run", "spill", "event"))))
         missing = [key for key in keys if key not in place]
         if missing:
-            raise Error("no truth of {} events, such as run {}, spill {}, event {}".format(len(missing), *missing[0]))
+            raise Error("no truth for {} events, such as run {}, spill {}, event {}".format(len(missing), *missing[0]))
         rows = np.array([place[key] for key in keys], np.int64)
         return Truth({name: column[rows] for name, column in self.columns.items()}, self.title)
 

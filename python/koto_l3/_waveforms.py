@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples and pulses of many events, with what is not there beside what is."""
+"""Samples and pulses of many events, with the state of missing ones."""
 from __future__ import annotations
 
 import html
@@ -13,7 +13,7 @@ from ._table import Column, Table
 
 
 class Waveforms(np.ma.MaskedArray[Any, np.dtype[np.uint16]]):
-    """Samples in ADC counts: (events, channels, 64 or 256), or (events, samples) of one channel. A waveform that is not there is
+    """Samples in ADC counts: (events, channels, 64 or 256), or (events, samples) of one channel. A missing waveform is
     masked. A plain array is `w.data`, in which it is zeros.
 
     state     (events, channels) of `State`
@@ -28,13 +28,13 @@ class Waveforms(np.ma.MaskedArray[Any, np.dtype[np.uint16]]):
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """Which waveforms are there."""
+        """Returns which waveforms are there."""
         mask = np.ma.getmask(self)
         return np.ones(self.shape[:-1], bool) if mask is np.ma.nomask else ~np.asarray(mask)[..., 0]
 
     @property
     def error(self) -> NDArray[np.uint8]:
-        """The `State` of waveforms that should be there and are not; 0 also where the menu did not keep one."""
+        """Returns the `State` of waveforms that should be there and are not; 0 also where the menu did not keep one."""
         return np.where(self.state == State.NOT_KEPT, np.uint8(0), self.state)
 
 
@@ -67,7 +67,7 @@ class Pulses(Table):
 
     @property
     def found(self) -> NDArray[np.bool_]:
-        """Where there is a pulse."""
+        """Returns where there is a pulse."""
         return self._flag(0)
 
     @property

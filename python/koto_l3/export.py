@@ -223,7 +223,7 @@ def export(store: Store, events: Events, out: os.PathLike[str] | str, *, columns
            ttree: bool = False, per_file: int | None = None, request: str = "", progress: Callable[[int], Progress] = Bar) -> list[pathlib.Path]:
     """Writes events, and returns the files. The format follows from the name: .parquet, .root, .h5, .hdf5 or .lh5.
 
-    columns:   of `events.names`; all of them by default
+    columns:   names from `events.names`; by default all
     waveforms: channels of which an HDF5 file gets the samples
     per_file:  events in a file; by default 200 000, or as many as have 2 GB of samples
     request:   a text; files of an interrupted export with the same text are kept"""
@@ -280,7 +280,7 @@ def main(arguments: list[str] | None = None) -> int:
     p.add_argument("--columns", nargs="+", help="only these columns; photon and hit are lists (by default all)")
     p.add_argument("--waveforms", action="append", metavar="CHANNELS", help='HDF5: samples of "CSI", "CBAR", "crystal 17" …; may be repeated')
     p.add_argument("--ttree", action="store_true", help="ROOT: a TTree instead of an RNTuple")
-    p.add_argument("--per-file", type=int, metavar="EVENTS", help="start another file after so many")
+    p.add_argument("--per-file", type=int, metavar="EVENTS", help="start another file after this many")
     p.add_argument("--skip-damaged", action="store_true", help="leave damaged events out, and say how many")
     o = p.parse_args(arguments)
     try:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 
 def program(name: str) -> str:
-    """The path of `koto-l3` or `koto-l3d`."""
+    """Returns the path of `koto-l3` or `koto-l3d`."""
     found = shutil.which(name, path=os.environ.get("KOTO_L3_BIN")) or shutil.which(name)
     if not found:
         raise FileNotFoundError(f"{name} is not in PATH: install the Debian packages, or name the folder in KOTO_L3_BIN")
@@ -23,7 +23,7 @@ def program(name: str) -> str:
 
 
 def run(*arguments: object) -> str:
-    """What `koto-l3 ARGUMENTS` prints."""
+    """Runs `koto-l3 ARGUMENTS`, and returns its output."""
     done = subprocess.run([program("koto-l3"), *map(str, arguments)], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"koto-l3 {arguments[0]}: {done.stderr or done.stdout}")

@@ -81,8 +81,8 @@ def main():
         return 0
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("tests", type=pathlib.Path, help="the folder with the *_interpreted programs")
-    arguments.add_argument("--only", default="", help="programs whose names contain this; then no line of the list can be stale")
-    arguments.add_argument("--jobs", type=int, default=1, help="barriers at a time; default %(default)s")
+    arguments.add_argument("--only", default="", help="only programs whose names contain this; then no line of the list can be stale")
+    arguments.add_argument("--jobs", type=int, default=1, help="number of barriers at a time; default %(default)s")
     given = arguments.parse_args()
     programs = sorted(p for p in given.tests.glob("*_interpreted") if given.only in p.name)
     with tempfile.TemporaryDirectory() as folder:

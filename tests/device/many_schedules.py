@@ -14,7 +14,7 @@ RESIDENT = [1, 2, 16, 64]
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("tests", type=pathlib.Path, help="the folder with the *_interpreted programs")
-    arguments.add_argument("--seeds", type=int, default=4, help="a run for each; default %(default)s")
+    arguments.add_argument("--seeds", type=int, default=4, help="number of seeds, with a run for each; default %(default)s")
     arguments.add_argument("--first", type=int, default=100, help="the first seed; default %(default)s")
     given = arguments.parse_args()
     programs = sorted(given.tests.glob("*_interpreted"))

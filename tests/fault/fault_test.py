@@ -17,15 +17,15 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "system")]
 
 def options():
     p = argparse.ArgumentParser(prog="./run fault-test, farm-test", description="Break koto-l3 on purpose, and count.")
-    p.add_argument("--short", action="store_true", help="the form that is part of ./run test: seconds a row, counts alone are judged")
-    p.add_argument("--minutes", type=float, default=10, help="how long the random mix of R1 lasts at least, and the outages of R8 and R9 (10)")
-    p.add_argument("--events", type=int, default=1_000_000, help="how many events R1 sends at least (1000000)")
-    p.add_argument("--only", nargs="+", metavar="ROW", help="these rows, as in R4 R12 or R2-6; a row that stands for several is run whole")
-    p.add_argument("--seed", type=int, default=1, help="of everything that is random (1)")
+    p.add_argument("--short", action="store_true", help="the short form of ./run test: seconds per row, and only counts are judged")
+    p.add_argument("--minutes", type=float, default=10, help="minimum minutes of the random mix of R1 and of the outages of R8 and R9 (10)")
+    p.add_argument("--events", type=int, default=1_000_000, help="minimum number of events that R1 sends (1000000)")
+    p.add_argument("--only", nargs="+", metavar="ROW", help="only these rows, as in R4 R12 or R2-6; a row of several promises is run whole")
+    p.add_argument("--seed", type=int, default=1, help="seed of all random choices (1)")
     p.add_argument("--build", type=pathlib.Path, help="use the programs of this build folder, e.g. build-asan")
-    p.add_argument("--list", action="store_true", help="list the rows (those of --only, if it is there) and end")
-    p.add_argument("--farm", action="store_true", help="the rows of the farm: several nodes, of which some die")
-    p.add_argument("--headlines", action="store_true", help="the rows of headlines: what people see of each trouble; --only takes a part of a name")
+    p.add_argument("--list", action="store_true", help="list the rows (with --only, only those) and end")
+    p.add_argument("--farm", action="store_true", help="run the rows of the farm: several nodes, some of which die")
+    p.add_argument("--headlines", action="store_true", help="run the rows of headlines: what people see of each trouble; --only takes a part of a name")
     return p.parse_args()
 
 

@@ -122,11 +122,11 @@ def adopt(program: pathlib.Path, folder: pathlib.Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./run fuzz", description=__doc__)
-    parser.add_argument("targets", nargs="*", help="all of them if none is named")
-    parser.add_argument("--build", type=pathlib.Path, default=TREE / "build-fuzz/fuzz", help="where the targets are")
-    parser.add_argument("--seconds", type=int, default=60, help="for each target")
-    parser.add_argument("--copies", type=int, help="of each input, changed, for programs without libFuzzer")
-    parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
+    parser.add_argument("targets", nargs="*", help="targets to run; by default all")
+    parser.add_argument("--build", type=pathlib.Path, default=TREE / "build-fuzz/fuzz", help="folder of the targets")
+    parser.add_argument("--seconds", type=int, default=60, help="seconds for each target")
+    parser.add_argument("--copies", type=int, help="changed copies of each input, for programs without libFuzzer")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the changes; 0: a new one each time")
     parser.add_argument("--forget", action="store_true", help="keep no new inputs")
     parser.add_argument("--adopt", action="store_true", help="put the smallest set of inputs into the tree")
     parser.add_argument("--list", action="store_true", help="list the targets and end")

@@ -78,7 +78,7 @@ def lint(root: pathlib.Path, build: pathlib.Path, base: str, seconds: float) -> 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("base", nargs="?", help="a commit, or `all` (where the branch left origin/main, else the commit before)")
-    parser.add_argument("--seconds", type=float, default=1e6, help="then end, and name what was not looked at")
+    parser.add_argument("--seconds", type=float, default=1e6, help="end after this time, and name the sources that were not checked")
     parser.add_argument("--build", type=pathlib.Path, help="a build folder with compile_commands.json")
     arguments = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parents[2]

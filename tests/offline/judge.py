@@ -230,11 +230,11 @@ HEAD = ("| effects | kept of the signal without them, % | of | kept of the signa
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", default="", help="names, with commas between; all without it")
+    parser.add_argument("--rows", default="", help="names of rows, separated by commas; by default all")
     parser.add_argument("--signal-events", type=int, default=2000)
     parser.add_argument("--mixture-events", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--all-why", action="store_true", help="why the reconstruction takes the others for no signal")
+    parser.add_argument("--all-why", action="store_true", help="print why the reconstruction takes the other events for no signal")
     parser.add_argument("--update", action="store_true", help="write the table into docs/robustness.md")
     arguments = parser.parse_args()
     rows = [name for name in arguments.rows.split(",") if name] or list(ROWS)

@@ -51,7 +51,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("packages", type=pathlib.Path, help="folder of the .deb files")
     options.add_argument("--cache", type=pathlib.Path, default=pathlib.Path.home() / ".cache/koto-l3")
-    options.add_argument("--only", choices=EVERYTHING, nargs="*", default=EVERYTHING, help="these alone; `installed` is there besides")
+    options.add_argument("--only", choices=EVERYTHING, nargs="*", default=EVERYTHING, help="run only these sections, and always `installed`")
     o = options.parse_args()
     packages = o.packages.resolve()
     debs = sorted(packages.glob("*.deb"))
