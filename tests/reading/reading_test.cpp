@@ -272,7 +272,7 @@ TEST(reading, finds_what_comes) {
   for (std::uint64_t n = 4; n < 8; ++n) blocks.push_back(make_blocks(n, codec_id::koto, false));
   // It is completed and renamed, and another one begins.
   write_file(first, file_of(blocks));
-  fs::rename(first, fs::path(folder.path()) / complete_file_name(1, {7, 0, false}));
+  fs::rename(first, fs::path(folder.path()) / complete_file_name(1, {7, 0}));
   write_file(fs::path(folder.path()) / "blocks-000002.kl3",
              file_of({make_blocks(3, codec_id::strong, false)}, 2));
   EXPECT_EQ(l3_read_refresh(r.get()), 21);
