@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <ctime>
 #include <limits>
 #include <numeric>
 #include <thread>
 
+#include "bench/harness/measure.hpp"
 #include "transport/building/event_builder.hpp"
 
 namespace l3::bench {
@@ -24,13 +24,6 @@ constexpr std::uint32_t most_rounds_per_sweep = 16;
 
 /// No time limit may matter in a run, because its duration depends on the machine.
 constexpr auto long_time = std::chrono::hours(1);
-
-double seconds(clockid_t clock) {
-  timespec t{};
-  ::clock_gettime(clock, &t);
-  constexpr double nano = 1e-9;
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * nano;
-}
 
 struct call_time {
   double wall = 0;
@@ -95,7 +88,7 @@ public:
   feeder(event_builder& builder, const feed_plan& plan, const traffic& t, std::uint32_t thread)
       : builder_(builder), plan_(plan), thread_(thread), ring_(builder, ring_entries, input_) {
     for (std::size_t p = thread; p < t.ports.size(); p += plan.threads)
-      ports_.push_back({t.ports[p]});
+      ports_.emplace_back(t.ports[p]);
     rounds_per_sweep_ = std::clamp<std::uint32_t>(
         datagrams_per_sweep /
             (plan.datagrams_per_call * static_cast<std::uint32_t>(t.ports.size())),
@@ -104,26 +97,21 @@ public:
   }
 
   void run(pace& together) {
-    const double begin = seconds(CLOCK_MONOTONIC);
     for (std::uint32_t sweep = 0; is_left(); ++sweep) {
       together.wait_to_begin(sweep);
       this->sweep();
       together.ended(thread_);
     }
     together.leaves(thread_);
-    wall_ = seconds(CLOCK_MONOTONIC) - begin;
   }
 
   [[nodiscard]] const stopwatch& calls() const { return calls_; }
-  [[nodiscard]] double wall() const { return wall_; }
 
 private:
-  struct port {
-    std::span<const sent_datagram> left;
-  };
+  using port = std::span<const sent_datagram>; ///< what it has left
 
   [[nodiscard]] bool is_left() const {
-    return std::ranges::any_of(ports_, [](const port& p) { return !p.left.empty(); });
+    return std::ranges::any_of(ports_, [](const port& p) { return !p.empty(); });
   }
 
   void sweep() {
@@ -145,16 +133,15 @@ private:
       const auto now = steady_clock::now();
       calls_.time([&] { builder_.take(ring_, now); });
     }
-    const std::size_t n =
-        std::min<std::size_t>({plan_.datagrams_per_call, ring_.free(), p.left.size()});
+    const std::size_t n = std::min<std::size_t>({plan_.datagrams_per_call, ring_.free(), p.size()});
     if (n == 0) return;
     landed_.clear();
     for (std::size_t m = 0; m < n; ++m) {
-      const sent_datagram& d = p.left[m];
+      const sent_datagram& d = p[m];
       if (d.bytes != 0) std::memcpy(ring_.free_entry(m).slot.memory, d.payload, d.bytes);
       landed_.push_back({d.header, d.bytes});
     }
-    p.left = p.left.subspan(n);
+    p = p.subspan(n);
     calls_.time([&] { builder_.land(ring_, landed_); });
   }
 
@@ -168,14 +155,11 @@ private:
   std::vector<datagram> landed_;
   time_point ticked_at_ = steady_clock::now();
   stopwatch calls_{std::size_t{1} << 16};
-  double wall_ = 0;
 };
 
 feed_result summary(const std::vector<std::unique_ptr<feeder>>& feeders) {
   feed_result r;
   std::vector<double> walls;
-  double wall = 0;
-  double in_calls = 0;
   for (const auto& f : feeders) {
     double mine = 0;
     for (const call_time& c : f->calls().calls()) {
@@ -185,13 +169,9 @@ feed_result summary(const std::vector<std::unique_ptr<feeder>>& feeders) {
       walls.push_back(c.wall);
     }
     r.wall_of_calls = std::max(r.wall_of_calls, mine);
-    in_calls += mine;
-    wall += f->wall();
   }
-  r.share_of_time = in_calls / wall;
   std::ranges::sort(walls);
   constexpr std::size_t parts = 10'000;
-  r.longest = walls.back();
   r.almost_longest = walls[(walls.size() - 1) * (parts - 1) / parts];
   return r;
 }

@@ -23,8 +23,6 @@ struct feed_plan {
 struct feed_result {
   double wall_of_calls = 0;  ///< of the slowest thread
   double cpu_of_calls = 0;   ///< of all threads
-  double share_of_time = 0;  ///< of the wall time of all threads
-  double longest = 0;        ///< longest call
   double almost_longest = 0; ///< 99.99 % of the calls were shorter
   double longest_cpu = 0;    ///< largest CPU time of a call
   std::uint64_t events = 0;  ///< submitted

@@ -2,25 +2,18 @@
 #include "bench/harness/measure.hpp"
 
 #include <algorithm>
-#include <ctime>
 
 #include "bench/counts/device_counts.hpp"
 
 namespace l3::bench {
 namespace {
 
-double seconds_now(timer by) {
-  timespec t{};
-  ::clock_gettime(by == timer::thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-  constexpr double nano = 1e-9;
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * nano;
-}
-
 double time_of(const entrant& x, const effort& e) {
-  const double begin = seconds_now(e.by);
+  const clockid_t clock = e.by == timer::thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+  const double begin = seconds(clock);
   for (std::uint32_t i = 0; i < e.passes; ++i) x.run();
   x.finish();
-  return (seconds_now(e.by) - begin) / e.passes;
+  return (seconds(clock) - begin) / e.passes;
 }
 
 /// Since the last call.
@@ -32,6 +25,13 @@ std::uint64_t take_warp_instructions() {
 }
 
 } // namespace
+
+double seconds(clockid_t clock) {
+  timespec t{};
+  ::clock_gettime(clock, &t);
+  constexpr double nano = 1e-9;
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * nano;
+}
 
 timing summary(std::vector<double> seconds) {
   timing t;

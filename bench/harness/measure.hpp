@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <span>
 #include <string>
@@ -63,6 +64,9 @@ struct timing {
 
 /// The results in the order of the entrants.
 [[nodiscard]] std::vector<timing> measure(std::span<const entrant> entrants, effort e);
+
+/// The time of a clock, such as CLOCK_MONOTONIC.
+[[nodiscard]] double seconds(clockid_t clock);
 
 /// Median and quartiles of at least one value.
 [[nodiscard]] timing summary(std::vector<double> seconds);

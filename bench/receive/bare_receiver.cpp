@@ -19,11 +19,8 @@ constexpr int look_for_stop_ms = 20;
 bare_receiver::bare_receiver(std::uint16_t port, std::uint16_t ports, byte_size socket_buffer,
                              std::vector<std::byte*> slots, std::size_t slot_bytes)
     : slots_(std::move(slots)), slot_bytes_(slot_bytes) {
-  for (std::uint16_t p = 0; p < ports; ++p) {
-    sockets_.emplace_back("127.0.0.1", static_cast<std::uint16_t>(port == 0 ? 0 : port + p),
-                          socket_buffer);
-    ports_.push_back(sockets_.back().port());
-  }
+  for (std::uint16_t p = 0; p < ports; ++p)
+    sockets_.emplace_back("127.0.0.1", static_cast<std::uint16_t>(port + p), socket_buffer);
   thread_ = std::thread([this] { run(); });
 }
 

@@ -18,8 +18,8 @@ class bare_receiver {
 public:
   static constexpr std::size_t burst = 64; ///< most datagrams of a call
 
-  /// `port`: the first one; 0: the system chooses each. `slots`: each has room for a payload of
-  /// `slot_bytes`; at least as many as a call may fill.
+  /// `port`: the first one. `slots`: each has room for a payload of `slot_bytes`; at least as many
+  /// as a call may fill.
   bare_receiver(std::uint16_t port, std::uint16_t ports, byte_size socket_buffer,
                 std::vector<std::byte*> slots, std::size_t slot_bytes);
   ~bare_receiver();
@@ -29,7 +29,6 @@ public:
   /// Takes the datagrams in the sockets, and ends the thread.
   void stop();
 
-  [[nodiscard]] const std::vector<std::uint16_t>& ports() const { return ports_; }
   [[nodiscard]] std::uint64_t datagrams() const { return datagrams_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
@@ -37,7 +36,6 @@ private:
   void run();
 
   std::vector<udp_socket> sockets_;
-  std::vector<std::uint16_t> ports_;
   std::vector<std::byte*> slots_;
   std::size_t slot_bytes_;
   std::atomic<bool> stopping_ = false;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3-bench receive`: the daemon's receive thread over loopback, without a compute side.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,13 +15,35 @@
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/receive/bare_receiver.hpp"
-#include "bench/receive/sending.hpp"
 #include "tools/command_line.hpp"
+#include "tools/rehearsal/child_process.hpp"
+#include "tools/replay/datagram_burst.hpp"
 #include "transport/format/units.hpp"
 #include "transport/input/udp_receiver.hpp"
 
-namespace l3::bench {
+namespace l3 {
 namespace {
+
+using namespace bench;
+namespace json = boost::json;
+
+struct receive_options {
+  std::uint32_t events = 512;
+  std::uint32_t megabytes_per_second = 600;
+  byte_size socket_buffer = mebibytes(16);
+  turn_options turns{.rounds = 5};
+};
+
+constexpr std::uint32_t batches_in_turn = 4;
+constexpr std::uint32_t events_per_batch = 64;
+constexpr double gigabyte = 1e9;
+constexpr auto long_time = std::chrono::hours(1);
+constexpr auto age = std::chrono::milliseconds(5); // as in the default configuration
+
+/// CPU time of all threads except the main thread, which sends.
+double cpu_of_others() {
+  return seconds(CLOCK_PROCESS_CPUTIME_ID) - seconds(CLOCK_THREAD_CPUTIME_ID);
+}
 
 /// One way to receive, over all rounds.
 struct receive_row {
@@ -30,55 +54,20 @@ struct receive_row {
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
     std::uint64_t bytes = 0; ///< received
-    cpu_time cpu;            ///< of the receiving thread
+    double cpu = 0;          ///< seconds of the receiving thread
   };
-  std::vector<run> runs;
+  std::vector<run> runs{};
   bool right = true; ///< no datagram is unaccounted for, and every complete event was built
 };
 
-struct receive_report {
-  std::uint32_t events = 0;
-  byte_size socket_buffer;       ///< as granted by the system
-  std::vector<receive_row> rows; ///< at each rate the daemon, then the bare loops
-
-  [[nodiscard]] bool all_right() const;
-};
-
-struct receive_options {
-  std::uint32_t events = 512;
-  std::uint32_t rounds = 5;
-  byte_size socket_buffer = mebibytes(16);
-  double bytes_per_second = 600e6;
-};
-
-namespace json = boost::json;
-
-constexpr std::uint32_t batches_in_turn = 4;
-constexpr std::uint32_t events_per_batch = 64;
-constexpr double gigabyte = 1e9;
-constexpr auto long_time = std::chrono::hours(1);
-constexpr auto age = std::chrono::milliseconds(5); // as in the default configuration
-
-/// CPU time of the threads started and joined during `run`, without the main thread, which sends.
-template <class Run>
-cpu_time cpu_of_receiver(Run&& run) {
-  const cpu_time all = cpu_of_process();
-  const cpu_time mine = cpu_of_thread(); // the main thread sends
-  run();
-  cpu_time receiver = cpu_of_process();
-  receiver -= all;
-  cpu_time mine_now = cpu_of_thread();
-  mine_now -= mine;
-  receiver -= mine_now;
-  return receiver;
-}
-
-struct stand {
-  const traffic& sent;
-  std::uint32_t events;
-  byte_size socket_buffer;
-  reused_batches& batches;
-  byte_size granted{};
+class stand {
+public:
+  explicit stand(const receive_options& o)
+      : options_(o), events_(o.events, 1), sent_(make_traffic(events_, arrival::mixed, 1)),
+        ports_(static_cast<std::uint16_t>(sent_.ports.size())) {
+    for (std::size_t b = 0; b < batches_.size(); ++b)
+      std::ranges::fill(batches_.memory(b), std::byte{poison_byte});
+  }
 
   void daemon(receive_row& row) {
     building_settings settings;
@@ -86,59 +75,93 @@ struct stand {
     settings.event_time_limit = settings.spill_time_limit = long_time;
     building_counters counters;
     outcome_counters outcomes;
-    batches.begin(nullptr);
-    event_builder builder(settings, batches.capacity(), age, batches, counters, outcomes,
+    batches_.begin(nullptr);
+    event_builder builder(settings, batches_.capacity(), age, batches_, counters, outcomes,
                           [](const spill_summary&) {});
     udp_settings udp;
-    udp.port = 0;
-    udp.ports = static_cast<std::uint16_t>(sent.ports.size());
-    udp.socket_buffer = socket_buffer;
-    receive_row::run r;
+    udp.port = free_ports(ports_);
+    udp.ports = ports_;
+    udp.socket_buffer = options_.socket_buffer;
     std::uint64_t dropped = 0;
-    r.cpu = cpu_of_receiver([&] {
+    const receive_row::run& r = run(row, [&](receive_row::run& now) {
       udp_receiver receiver(udp, builder);
-      granted = receiver.socket_buffer();
-      note(r, send(sent, receiver.ports(), row.wanted_rate));
+      granted_ = receiver.socket_buffer();
+      send(udp.port, row.wanted_rate, now);
       receiver.stop();
-      r.received = receiver.input(0).datagrams;
-      r.bytes = receiver.input(0).bytes;
+      now.received = receiver.input(0).datagrams;
+      now.bytes = receiver.input(0).bytes;
       dropped = receiver.input(0).kernel_drops;
     });
     builder.drain(steady_clock::now());
     row.right = row.right && r.received + dropped == r.sent &&
-                (r.received < r.sent || counters.events_admitted == events);
-    row.runs.push_back(r);
+                (r.received < r.sent || counters.events_admitted == options_.events);
   }
 
-  void bare(receive_row& row, std::vector<std::byte*> slots) const {
-    receive_row::run r;
-    r.cpu = cpu_of_receiver([&] {
-      bare_receiver receiver(0, static_cast<std::uint16_t>(sent.ports.size()), socket_buffer,
-                             std::move(slots), piece_bytes);
-      note(r, send(sent, receiver.ports(), row.wanted_rate));
+  void bare(receive_row& row, const std::vector<std::byte*>& slots) {
+    run(row, [&](receive_row::run& now) {
+      const std::uint16_t port = free_ports(ports_);
+      bare_receiver receiver(port, ports_, options_.socket_buffer, slots, piece_bytes);
+      send(port, row.wanted_rate, now);
       receiver.stop();
-      r.received = receiver.datagrams();
-      r.bytes = receiver.bytes();
+      now.received = receiver.datagrams();
+      now.bytes = receiver.bytes();
     });
-    row.runs.push_back(r);
   }
 
   /// The slots of all batches, `most` at most.
   [[nodiscard]] std::vector<std::byte*> slots(std::size_t most) const {
     std::vector<std::byte*> all;
     const std::size_t bytes = round_up(piece_bytes, std::size_t{64});
-    for (std::size_t b = 0; b < batches.size(); ++b) {
-      const auto memory = batches.memory(b);
+    for (std::size_t b = 0; b < batches_.size(); ++b) {
+      const auto memory = batches_.memory(b);
       for (std::size_t at = 0; at + bytes <= memory.size() && all.size() < most; at += bytes)
         all.push_back(memory.data() + at);
     }
     return all;
   }
 
-  static void note(receive_row::run& r, const sent_traffic& s) {
-    r.sent = s.datagrams;
-    r.rate = static_cast<double>(s.bytes) / s.seconds;
+  /// As granted by the system.
+  [[nodiscard]] byte_size socket_buffer() const { return granted_; }
+
+private:
+  /// Adds a run, with the CPU time of the thread that `receive` starts and joins.
+  template <class Receive>
+  static const receive_row::run& run(receive_row& row, Receive&& receive) {
+    receive_row::run now;
+    const double before = cpu_of_others();
+    receive(now);
+    now.cpu = cpu_of_others() - before;
+    return row.runs.emplace_back(now);
   }
+
+  /// Sends the datagrams from memory to the ports in turn, at a rate or as fast as possible.
+  void send(std::uint16_t first_port, double bytes_per_second, receive_row::run& now) const {
+    datagram_burst next({destination::protocol::udp, "127.0.0.1", first_port, ports_});
+    const time_point begin = steady_clock::now();
+    const auto since = [&] {
+      return std::chrono::duration<double>(steady_clock::now() - begin).count();
+    };
+    // The lists were filled in turn, so the first that is over ends all.
+    for (std::size_t i = 0; i / ports_ < sent_.ports[i % ports_].size(); ++i) {
+      const sent_datagram& d = sent_.ports[i % ports_][i / ports_];
+      next.add(d.header, {d.payload, d.bytes});
+      ++now.sent;
+      if (!next.full()) continue;
+      next.send();
+      if (bytes_per_second == 0) continue;
+      const double due = static_cast<double>(next.bytes_sent()) / bytes_per_second;
+      std::this_thread::sleep_for(std::chrono::duration<double>(due - since()));
+    }
+    next.send();
+    now.rate = static_cast<double>(next.bytes_sent()) / since();
+  }
+
+  const receive_options& options_;
+  made_up_events events_;
+  traffic sent_;
+  std::uint16_t ports_;
+  reused_batches batches_{batches_in_turn, events_per_batch};
+  byte_size granted_{};
 };
 
 double median_of(const receive_row& row,
@@ -148,25 +171,21 @@ double median_of(const receive_row& row,
   return summary(std::move(values)).median;
 }
 
-double per_gigabyte(double seconds, const receive_row::run& r) {
-  return seconds / (static_cast<double>(r.bytes) / gigabyte);
+double cpu_per_gigabyte(const receive_row::run& r) {
+  return r.cpu / (static_cast<double>(r.bytes) / gigabyte);
 }
 
 json::object to_json(const receive_row& row, const receive_row& daemon) {
-  using run = receive_row::run;
-  const auto total = [](const run& r) { return per_gigabyte(r.cpu.sum(), r); };
   json::object o;
   o["receiver"] = row.receiver;
-  o["bytes_per_second"] = median_of(row, [](const run& r) { return r.rate; });
-  o["cpu_seconds_per_gigabyte"] = median_of(row, total);
-  o["user"] = median_of(row, [](const run& r) { return per_gigabyte(r.cpu.user, r); });
-  o["system"] = median_of(row, [](const run& r) { return per_gigabyte(r.cpu.system, r); });
+  o["bytes_per_second"] = median_of(row, [](const receive_row::run& r) { return r.rate; });
+  o["cpu_seconds_per_gigabyte"] = median_of(row, cpu_per_gigabyte);
   std::uint64_t lost = 0;
-  for (const run& r : row.runs) lost += r.sent - r.received;
+  for (const receive_row::run& r : row.runs) lost += r.sent - r.received;
   o["lost_datagrams"] = lost;
   std::vector<double> ratios; // within a round, which has the same neighbours
   for (std::size_t n = 0; n < row.runs.size(); ++n)
-    ratios.push_back(total(daemon.runs[n]) / total(row.runs[n]));
+    ratios.push_back(cpu_per_gigabyte(daemon.runs[n]) / cpu_per_gigabyte(row.runs[n]));
   const timing ratio = summary(std::move(ratios));
   o["daemon_to_this"] = ratio.median;
   o["low_quartile"] = ratio.low;
@@ -174,63 +193,39 @@ json::object to_json(const receive_row& row, const receive_row& daemon) {
   return o;
 }
 
-constexpr std::size_t ways = 3;
-
-bool receive_report::all_right() const { return std::ranges::all_of(rows, &receive_row::right); }
-
-receive_report measure_receiving(const receive_options& o) {
-  const made_up_events events(o.events, 1);
-  const traffic sent = make_traffic(events, arrival::mixed, 1);
-  reused_batches batches(batches_in_turn, events_per_batch);
-  for (std::size_t b = 0; b < batches.size(); ++b)
-    std::ranges::fill(batches.memory(b), std::byte{poison_byte});
-  stand s{sent, o.events, o.socket_buffer, batches};
+int measure_receiving(const receive_options& o) {
+  constexpr double mega = 1e6;
+  constexpr std::size_t ways = 3;
+  stand s(o);
   const auto frames = s.slots(std::numeric_limits<std::size_t>::max());
   const auto one_place = s.slots(bare_receiver::burst);
-
-  receive_report report;
-  report.events = o.events;
-  for (const double rate : {o.bytes_per_second, 0.0}) {
+  std::vector<receive_row> rows;
+  for (const double rate : {o.megabytes_per_second * mega, 0.0}) {
     const std::string how = rate == 0 ? ", unpaced" : "";
-    report.rows.push_back({"daemon" + how, rate, {}, true});
-    report.rows.push_back({"bare loop into the frames" + how, rate, {}, true});
-    report.rows.push_back({"bare loop into one place" + how, rate, {}, true});
+    rows.push_back({"daemon" + how, rate});
+    rows.push_back({"bare loop into the frames" + how, rate});
+    rows.push_back({"bare loop into one place" + how, rate});
   }
-  for (std::uint32_t round = 0; round < o.rounds; ++round) {
-    for (std::size_t first = 0; first < report.rows.size(); first += ways) {
-      s.daemon(report.rows[first]);
-      s.bare(report.rows[first + 1], frames);
-      s.bare(report.rows[first + 2], one_place);
+  for (std::uint32_t round = 0; round < o.turns.rounds; ++round) {
+    for (std::size_t first = 0; first < rows.size(); first += ways) {
+      s.daemon(rows[first]);
+      s.bare(rows[first + 1], frames);
+      s.bare(rows[first + 2], one_place);
     }
   }
-  report.socket_buffer = s.granted;
-  return report;
-}
-
-json::object to_json(const receive_report& r) {
   json::object report = report_of("receive");
-  report["events"] = r.events;
-  report["socket_buffer_bytes"] = r.socket_buffer.bytes;
-  json::array rows;
-  for (std::size_t n = 0; n < r.rows.size(); ++n)
-    rows.push_back(to_json(r.rows[n], r.rows[n - n % ways]));
-  report["rows"] = std::move(rows);
-  return report;
+  report["events"] = o.events;
+  report["socket_buffer_bytes"] = s.socket_buffer().bytes;
+  json::array all;
+  for (std::size_t n = 0; n < rows.size(); ++n) all.push_back(to_json(rows[n], rows[n - n % ways]));
+  report["rows"] = std::move(all);
+  return print_report(report, o.turns.as_json, std::ranges::all_of(rows, &receive_row::right));
 }
 
 } // namespace
-} // namespace l3::bench
-
-namespace l3 {
 
 void add_bench_receive(command_line program, command_body& run) {
-  using namespace bench;
-  struct options {
-    receive_options receive;
-    std::uint32_t megabytes_per_second = 600;
-    bool as_json = false;
-  };
-  auto o = std::make_shared<options>();
+  auto o = std::make_shared<receive_options>();
   const auto c = program.add_subcommand(
       "receive", "Receive datagrams over loopback, beside a bare loop of poll and recvmmsg");
   c.footer(
@@ -241,20 +236,12 @@ void add_bench_receive(command_line program, command_body& run) {
   constexpr std::uint32_t most_events = 4096;
   constexpr std::uint32_t most_rate = 100'000;
   constexpr std::uint64_t most_buffer = std::uint64_t{1} << 30;
-  add_count(c, "--events", o->receive.events, "Events that are sent in a run", 2, most_events);
-  add_count(c, "--rounds", o->receive.rounds, "Rounds of measurement", 1, 10'000);
+  add_count(c, "--events", o->events, "Events that are sent in a run", 2, most_events);
   add_count(c, "--rate", o->megabytes_per_second, "MB/s of the paced runs", 1, most_rate);
-  add_size(c, "--socket-buffer", o->receive.socket_buffer.bytes, "Kernel buffer of each port",
+  add_size(c, "--socket-buffer", o->socket_buffer.bytes, "Kernel buffer of each port",
            kibibytes(64).bytes, most_buffer);
-  c.add_flag("--json", o->as_json, "Report as JSON");
-  c.callback([o, &run] {
-    run = [o] {
-      constexpr double mega = 1e6;
-      o->receive.bytes_per_second = o->megabytes_per_second * mega;
-      const receive_report r = measure_receiving(o->receive);
-      return print_report(to_json(r), o->as_json, r.all_right());
-    };
-  });
+  add_turn_options(c, o->turns);
+  c.callback([o, &run] { run = [o] { return measure_receiving(*o); }; });
 }
 
 } // namespace l3
