@@ -1,77 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3-bench pack` and `koto-l3-bench unpack`: waveforms to KOTO records and back on one core,
-// from cache and from memory, compared with memcpy, a plain loop and general compressors.
+// from cache and from memory, compared with memcpy and a plain loop.
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "bench/codec/codec_entrants.hpp"
-#include "bench/codec/general_codecs.hpp"
 #include "bench/codec/waveform_mix.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
 #include "gpu/codec/koto.hpp"
 #include "tools/command_line.hpp"
 
-namespace l3::bench {
-namespace {
-
-struct codec_row {
-  std::string name;
-  double ratio = 0; ///< compression ratio; 0: a copy
-  timing hot;
-  timing cold;
-};
-
-struct codec_report {
-  std::string bench;
-  std::vector<std::size_t> by_n; ///< number with each N
-  std::size_t hot_bytes = 0;     ///< waveform bytes per run
-  std::size_t cold_bytes = 0;
-  std::size_t cold_distance = 0; ///< bytes that others touch until an entrant gets its own again
-  std::vector<codec_row> rows;   ///< the first is memcpy
-
-  [[nodiscard]] bool all_right() const;
-};
-
-namespace json = boost::json;
-
-json::object beside_memcpy(std::size_t bytes, const timing& t, const timing& memcpy) {
-  json::object o = rated({}, "bytes_per_second", static_cast<double>(bytes), t);
-  o["of_memcpy"] = memcpy.median / t.median;
-  return o;
-}
-
-bool codec_report::all_right() const {
-  return std::ranges::all_of(rows, [](const codec_row& r) { return r.hot.right && r.cold.right; });
-}
-
-json::object to_json(const codec_report& r) {
-  json::object report = report_of(r.bench);
-  report["by_n"] = json::value_from(r.by_n);
-  report["hot_bytes"] = r.hot_bytes;
-  report["cold_bytes"] = r.cold_bytes;
-  report["cold_distance"] = r.cold_distance;
-  const codec_row& memcpy = r.rows.front();
-  json::array rows;
-  for (const codec_row& row : r.rows) {
-    rows.push_back(json::object{{"what", row.name},
-                                {"ratio", row.ratio},
-                                {"hot", beside_memcpy(r.hot_bytes, row.hot, memcpy.hot)},
-                                {"cold", beside_memcpy(r.cold_bytes, row.cold, memcpy.cold)}});
-  }
-  report["rows"] = std::move(rows);
-  return report;
-}
-
-} // namespace
-} // namespace l3::bench
-
 namespace l3 {
 namespace {
 
 using namespace bench;
+namespace json = boost::json;
 
 constexpr std::size_t waveform_bytes = koto::record_samples * sizeof(std::uint16_t);
 constexpr std::uint32_t hot_passes = 8; // makes reading the clock negligible
@@ -84,50 +29,39 @@ struct codec_options {
   bool as_json = false;
 };
 
-class codec_bench {
-public:
-  codec_bench(codec_direction direction, codec_options o)
-      : direction_(direction), options_(o),
-        samples_(made_up_waveforms(options_.cold_bytes / waveform_bytes)) {}
-
-  int run() {
-    const codec_report r = report();
-    return print_report(to_json(r), options_.as_json, r.all_right());
+/// Measures whole waveforms of `bytes`, and adds the result to each entrant's row as `name`.
+/// Returns whether all outputs were right.
+bool measure_codecs(codec_direction direction, std::span<const std::uint16_t> samples,
+                    const char* name, effort e, json::array& rows) {
+  const auto entrants = codec_entrants(direction, samples);
+  const auto times = measure(entrants_of(entrants), e);
+  const auto bytes = static_cast<double>(samples.size_bytes());
+  rows.resize(entrants.size(), json::object{});
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    json::object& row = rows[i].as_object();
+    const auto& packed = entrants[i].packed_bytes;
+    row["what"] = entrants[i].what.name;
+    row["ratio"] = packed == nullptr ? 0 : bytes / static_cast<double>(*packed); // 0: a copy
+    json::object rate = rated({}, "bytes_per_second", bytes, times[i]);
+    rate["of_memcpy"] = times[0].median / times[i].median;
+    row[name] = std::move(rate);
   }
+  return std::ranges::all_of(times, &timing::right);
+}
 
-private:
-  const char* name() const { return direction_ == codec_direction::pack ? "pack" : "unpack"; }
-
-  std::span<const std::uint16_t> samples_of(std::uint64_t bytes) const {
-    return std::span(samples_).first(bytes / waveform_bytes * koto::record_samples);
-  }
-
-  codec_report report() const {
-    codec_report r;
-    r.bench = name();
-    r.by_n = count_by_n(samples_);
-    r.hot_bytes = samples_of(options_.hot_bytes).size_bytes();
-    r.cold_bytes = samples_of(options_.cold_bytes).size_bytes();
-
-    const auto hot = codec_entrants(direction_, samples_of(options_.hot_bytes));
-    const auto hot_times = measure(entrants_of(hot), {options_.hot_rounds, hot_passes, start::hot});
-    const auto cold = codec_entrants(direction_, samples_of(options_.cold_bytes));
-    const auto cold_times = measure(entrants_of(cold), {options_.cold_rounds});
-    // All outputs are poisoned before a round, and every other entrant reads or writes its input.
-    r.cold_distance = (2 * cold.size() - 1) * r.cold_bytes;
-    for (std::size_t i = 0; i < cold.size(); ++i) {
-      const auto& packed = cold[i].packed_bytes;
-      const double ratio =
-          packed == nullptr ? 0 : static_cast<double>(r.cold_bytes) / static_cast<double>(*packed);
-      r.rows.push_back({cold[i].what.name, ratio, hot_times[i], cold_times[i]});
-    }
-    return r;
-  }
-
-  codec_direction direction_;
-  codec_options options_;
-  std::vector<std::uint16_t> samples_;
-};
+int run_codec_bench(codec_direction direction, const char* name, const codec_options& o) {
+  const auto all = made_up_waveforms(o.cold_bytes / waveform_bytes);
+  const auto hot = std::span(all).first(o.hot_bytes / waveform_bytes * koto::record_samples);
+  json::array rows;
+  const bool hot_right =
+      measure_codecs(direction, hot, "hot", {o.hot_rounds, hot_passes, start::hot}, rows);
+  const bool cold_right = measure_codecs(direction, all, "cold", {o.cold_rounds}, rows);
+  json::object report = report_of(name);
+  report["hot_bytes"] = hot.size_bytes();
+  report["cold_bytes"] = std::span(all).size_bytes();
+  report["rows"] = std::move(rows);
+  return print_report(report, o.as_json, hot_right && cold_right);
+}
 
 void add_codec_bench(command_line program, command_body& run, codec_direction direction,
                      const char* name, const char* what) {
@@ -141,9 +75,9 @@ void add_codec_bench(command_line program, command_body& run, codec_direction di
   add_count(c, "--hot-rounds", o->hot_rounds, "Rounds of measurement with hot caches", 1, 10'000);
   add_count(c, "--cold-rounds", o->cold_rounds, "Rounds of measurement from memory", 1, 10'000);
   c.add_flag("--json", o->as_json, "Report as JSON");
-  c.callback([o, &run, direction] {
+  c.callback([o, &run, direction, name] {
     if (o->hot_bytes > o->cold_bytes) refuse_option("--hot", "is above --cold");
-    run = [o, direction] { return codec_bench(direction, *o).run(); };
+    run = [o, direction, name] { return run_codec_bench(direction, name, *o); };
   });
 }
 
@@ -151,12 +85,12 @@ void add_codec_bench(command_line program, command_body& run, codec_direction di
 
 void add_bench_pack(command_line program, command_body& run) {
   add_codec_bench(program, run, codec_direction::pack, "pack",
-                  "Pack waveforms as KOTO records on one core, beside memcpy and other codecs");
+                  "Pack waveforms as KOTO records on one core, beside memcpy");
 }
 
 void add_bench_unpack(command_line program, command_body& run) {
   add_codec_bench(program, run, codec_direction::unpack, "unpack",
-                  "Unpack KOTO records on one core, beside memcpy and other codecs");
+                  "Unpack KOTO records on one core, beside memcpy");
 }
 
 } // namespace l3

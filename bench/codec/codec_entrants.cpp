@@ -140,9 +140,6 @@ std::vector<codec_entrant> codec_entrants(codec_direction direction,
     };
     all.push_back(packs ? f.packer(name, c->pack) : f.unpacker(name, unpack));
   }
-  for (const general_codec& c : general_codecs(codec_set::fast)) {
-    all.push_back(packs ? f.compressor(c) : f.decompressor(c));
-  }
   return all;
 }
 

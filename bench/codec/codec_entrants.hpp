@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entrants of `koto-l3-bench pack` and `unpack`: copies of the same bytes as the limit, the
-// plain loop, every instruction set of this processor, and the general compressors. Each has its
-// own input and output memory, so that none finds its data in a cache because of another.
+// plain loop, and every instruction set of this processor; and those of `codecs`. Each has its own
+// input and output memory, so that none finds its data in a cache because of another.
 #pragma once
 
 #include <cstddef>

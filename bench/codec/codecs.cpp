@@ -23,33 +23,16 @@
 #include "tools/pack/byte_stream.hpp"
 #include "transport/system/input_file.hpp"
 
-namespace l3::bench {
+namespace l3 {
 namespace {
 
-struct comparison_row {
-  std::string file;
-  std::string what;
-  double bytes = 0;
-  /// Times of a pass over all waveforms of the file. Limits are not timed: their medians are 0.
-  timing encode{};
-  timing decode{};
-};
-
-struct comparison_report {
-  std::uint32_t samples = 0;        ///< per waveform
-  std::vector<comparison_row> rows; ///< file by file, each in the same order
-  std::vector<double> plain_bytes;  ///< by file
-
-  [[nodiscard]] bool all_right() const;
-};
-
+using namespace bench;
 namespace json = boost::json;
 using input = std::span<const std::byte>;
 using output = std::span<std::byte>;
 
 constexpr const char* koto_name = "koto records";
 constexpr const char* strong_name = "strong";
-constexpr const char* xz_name = "xz -6";
 
 std::span<const std::uint16_t> samples_in(input in) {
   return {reinterpret_cast<const std::uint16_t*>(in.data()), in.size() / sizeof(std::uint16_t)};
@@ -106,59 +89,6 @@ double packed_file_bytes(const std::string& file, std::uint32_t samples,
   return static_cast<double>(out.written());
 }
 
-double koto_bytes_of(const comparison_report& r, const std::string& file) {
-  const auto found = std::ranges::find_if(
-      r.rows, [&](const comparison_row& row) { return row.file == file && row.what == koto_name; });
-  return found->bytes;
-}
-
-struct means {
-  double ratio = 1;
-  double koto_ratio = 1;
-  double least_koto_ratio = 0;
-  double encode = 1; ///< waveform bytes per second; 0 for a limit
-  double decode = 1;
-};
-
-double plain_bytes_of(const comparison_report& r, std::size_t row) {
-  return r.plain_bytes[row / (r.rows.size() / r.plain_bytes.size())];
-}
-
-/// Means of one codec or limit, whose rows have the same place in every file.
-means means_of(const comparison_report& r, std::size_t place) {
-  means m;
-  const std::size_t files = r.plain_bytes.size();
-  const std::size_t each = r.rows.size() / files;
-  double ratio = 0, koto = 0, encode = 0, decode = 0;
-  bool timed = true;
-  for (std::size_t f = 0; f < files; ++f) {
-    const comparison_row& row = r.rows[f * each + place];
-    const double fewer = koto_bytes_of(r, row.file) / row.bytes;
-    m.least_koto_ratio = f == 0 ? fewer : std::min(m.least_koto_ratio, fewer);
-    ratio += std::log(r.plain_bytes[f] / row.bytes);
-    koto += std::log(fewer);
-    timed = timed && row.encode.median > 0;
-    if (!timed) continue;
-    encode += std::log(r.plain_bytes[f] / row.encode.median);
-    decode += std::log(r.plain_bytes[f] / row.decode.median);
-  }
-  const auto n = static_cast<double>(files);
-  m.ratio = std::exp(ratio / n);
-  m.koto_ratio = std::exp(koto / n);
-  m.encode = timed ? std::exp(encode / n) : 0;
-  m.decode = timed ? std::exp(decode / n) : 0;
-  return m;
-}
-
-std::string general_name(const comparison_row& row) {
-  return row.what.starts_with("limit: entropy") ? "limit: entropy" : row.what;
-}
-
-bool comparison_report::all_right() const {
-  return std::ranges::all_of(
-      rows, [](const comparison_row& r) { return r.encode.right && r.decode.right; });
-}
-
 /// Reads bare waveforms of `samples` each. Throws command_error if the file is empty or has an
 /// incomplete waveform.
 std::vector<std::uint16_t> waveforms_of(const std::string& file, std::uint32_t samples) {
@@ -176,105 +106,110 @@ std::vector<std::uint16_t> waveforms_of(const std::string& file, std::uint32_t s
   return all;
 }
 
-/// Measures all codecs on a file, and adds their rows and then the limits to the report.
-void compare(const std::string& file, std::uint32_t rounds, comparison_report& to) {
-  const auto samples = waveforms_of(file, to.samples);
-  std::vector<general_codec> codecs{koto_records(), strong_groups(to.samples)};
-  std::ranges::move(general_codecs(codec_set::wide), std::back_inserter(codecs));
-  const auto encoders = codec_entrants(codec_direction::pack, samples, codecs);
-  const auto encoded = measure(entrants_of(encoders), {rounds});
-  const auto decoders = codec_entrants(codec_direction::unpack, samples, codecs);
-  const auto decoded = measure(entrants_of(decoders), {rounds});
+/// The results of one codec or limit, a value a file.
+struct results {
+  std::string what;
+  std::vector<double> ratio{};      ///< bytes of the waveforms over its bytes
+  std::vector<double> koto_ratio{}; ///< bytes of KOTO records over its bytes
+  std::vector<double> encode{};     ///< waveform bytes per second; empty for a limit
+  std::vector<double> decode{};
+};
 
-  const std::string name = std::filesystem::path(file).filename().string();
-  to.plain_bytes.push_back(static_cast<double>(samples.size() * sizeof samples[0]));
-  for (std::size_t i = 0; i < codecs.size(); ++i) {
-    auto bytes = static_cast<double>(*encoders[i].packed_bytes);
-    if (codecs[i].name == koto_name) bytes = packed_file_bytes(file, to.samples, pack_stream);
-    if (codecs[i].name == strong_name) bytes = packed_file_bytes(file, to.samples, pack_strong);
-    to.rows.push_back({name, codecs[i].name, bytes, encoded[i], decoded[i]});
-  }
-  const codec_limit limit = entropy_limit(samples, to.samples);
-  to.rows.push_back({name, limit.what, limit.bytes});
+double geometric_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += std::log(v);
+  return std::exp(sum / static_cast<double>(values.size()));
 }
 
-/// `ratio`: compression relative to the bytes of the waveforms, `koto_ratio` to those of KOTO
-/// records. A mean over files is geometric.
-json::object to_json(const comparison_report& r) {
-  json::object report = report_of("codecs");
-  report["samples"] = r.samples;
+class comparison {
+public:
+  comparison(std::uint32_t samples, std::uint32_t rounds) : samples_(samples), rounds_(rounds) {}
 
-  json::array rows;
-  double koto_bytes = 0;
-  for (std::size_t i = 0; i < r.rows.size(); ++i) {
-    const comparison_row& row = r.rows[i];
-    const double plain = plain_bytes_of(r, i);
-    if (row.what == koto_name) koto_bytes = row.bytes;
-    json::object o{{"file", row.file},
-                   {"what", row.what},
-                   {"bytes", row.bytes},
-                   {"ratio", plain / row.bytes},
-                   {"koto_ratio", koto_bytes / row.bytes}};
-    if (row.encode.median > 0) {
-      o["encode"] = rated({}, "bytes_per_second", plain, row.encode);
-      o["decode"] = rated({}, "bytes_per_second", plain, row.decode);
+  /// Measures all codecs on a file, then computes the limit.
+  void add(const std::string& file) {
+    const auto samples = waveforms_of(file, samples_);
+    std::vector<general_codec> codecs{koto_records(), strong_groups(samples_)};
+    std::ranges::move(general_codecs(), std::back_inserter(codecs));
+    const auto encoders = codec_entrants(codec_direction::pack, samples, codecs);
+    const auto encoded = measure(entrants_of(encoders), {rounds_});
+    const auto decoders = codec_entrants(codec_direction::unpack, samples, codecs);
+    const auto decoded = measure(entrants_of(decoders), {rounds_});
+
+    const auto plain = static_cast<double>(samples.size() * sizeof samples[0]);
+    const double koto_bytes = packed_file_bytes(file, samples_, pack_stream);
+    for (std::size_t i = 0; i < codecs.size(); ++i) {
+      auto bytes = static_cast<double>(*encoders[i].packed_bytes);
+      if (codecs[i].name == koto_name) bytes = koto_bytes;
+      if (codecs[i].name == strong_name) bytes = packed_file_bytes(file, samples_, pack_strong);
+      json::object& row = add_row(file, codecs[i].name, plain, koto_bytes, bytes);
+      row["encode"] = rated({}, "bytes_per_second", plain, encoded[i]);
+      row["decode"] = rated({}, "bytes_per_second", plain, decoded[i]);
+      results& r = of(codecs[i].name);
+      r.encode.push_back(plain / encoded[i].median);
+      r.decode.push_back(plain / decoded[i].median);
+      right_ = right_ && encoded[i].right && decoded[i].right;
     }
-    rows.push_back(std::move(o));
+    add_row(file, "limit: entropy", plain, koto_bytes, entropy_limit(samples, samples_));
   }
-  report["rows"] = std::move(rows);
 
-  const std::size_t files = r.plain_bytes.size();
-  const std::size_t each = r.rows.size() / files;
-  json::array over_files;
-  std::size_t strong = 0, xz = each;
-  for (std::size_t place = 0; place < each; ++place) {
-    const means m = means_of(r, place);
-    const std::string what = general_name(r.rows[place]);
-    if (what == strong_name) strong = place;
-    if (what == xz_name) xz = place;
-    json::object o{{"what", what},
-                   {"ratio", m.ratio},
-                   {"koto_ratio", m.koto_ratio},
-                   {"least_koto_ratio", m.least_koto_ratio}};
-    if (m.encode > 0) {
-      o["encoded_bytes_per_second"] = m.encode;
-      o["decoded_bytes_per_second"] = m.decode;
+  [[nodiscard]] int print(bool as_json) {
+    json::array over_files;
+    for (const results& r : results_) {
+      json::object o{{"what", r.what},
+                     {"ratio", geometric_mean(r.ratio)},
+                     {"koto_ratio", geometric_mean(r.koto_ratio)},
+                     {"least_koto_ratio", std::ranges::min(r.koto_ratio)}};
+      if (!r.encode.empty()) {
+        o["encoded_bytes_per_second"] = geometric_mean(r.encode);
+        o["decoded_bytes_per_second"] = geometric_mean(r.decode);
+      }
+      over_files.push_back(std::move(o));
     }
-    over_files.push_back(std::move(o));
+    json::object report = report_of("codecs");
+    report["samples"] = samples_;
+    report["rows"] = std::move(rows_);
+    report["over_files"] = std::move(over_files);
+    return print_report(report, as_json, right_);
   }
-  report["over_files"] = std::move(over_files);
-  report["files"] = files;
-  if (xz != each) {
-    std::size_t better = 0;
-    for (std::size_t f = 0; f < files; ++f)
-      better += r.rows[f * each + strong].bytes < r.rows[f * each + xz].bytes ? 1 : 0;
-    report["files_where_strong_is_shorter_than_xz_6"] = better;
+
+private:
+  results& of(const std::string& what) {
+    const auto at = std::ranges::find(results_, what, &results::what);
+    return at != results_.end() ? *at : results_.emplace_back(results{what});
   }
-  return report;
-}
 
-} // namespace
-} // namespace l3::bench
+  json::object& add_row(const std::string& file, const std::string& what, double plain,
+                        double koto_bytes, double bytes) {
+    of(what).ratio.push_back(plain / bytes);
+    of(what).koto_ratio.push_back(koto_bytes / bytes);
+    return rows_
+        .emplace_back(json::object{{"file", std::filesystem::path(file).filename().string()},
+                                   {"what", what},
+                                   {"bytes", bytes},
+                                   {"ratio", plain / bytes},
+                                   {"koto_ratio", koto_bytes / bytes}})
+        .as_object();
+  }
 
-namespace l3 {
-namespace {
-
-using namespace bench;
+  std::uint32_t samples_; ///< per waveform
+  std::uint32_t rounds_;
+  json::array rows_; ///< file by file
+  std::vector<results> results_;
+  bool right_ = true;
+};
 
 struct comparison_options {
   std::vector<std::string> files;
   std::uint32_t samples = koto::record_samples;
-  std::uint32_t rounds = 5;
-  bool as_json = false;
+  turn_options turns{.rounds = 5};
 };
 
 int compare_all(const comparison_options& o) {
   // A bad file is refused before the measurement.
   for (const std::string& file : o.files) (void)waveforms_of(file, o.samples);
-  comparison_report r;
-  r.samples = o.samples;
-  for (const std::string& file : o.files) compare(file, o.rounds, r);
-  return print_report(to_json(r), o.as_json, r.all_right());
+  comparison all(o.samples, o.turns.rounds);
+  for (const std::string& file : o.files) all.add(file);
+  return all.print(o.turns.as_json);
 }
 
 } // namespace
@@ -285,8 +220,7 @@ void add_bench_codecs(command_line program, command_body& run) {
                                                   "waveforms");
   c.add_option("FILES", o->files, "Bare waveforms, as `koto-l3 pack` reads them").required();
   add_samples(c, o->samples);
-  add_count(c, "--rounds", o->rounds, "Rounds of measurement", 1, 10'000);
-  c.add_flag("--json", o->as_json, "Report as JSON");
+  add_turn_options(c, o->turns);
   c.callback([o, &run] { run = [o] { return compare_all(*o); }; });
 }
 

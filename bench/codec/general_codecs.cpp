@@ -89,18 +89,17 @@ general_codec xz(int level) {
 
 } // namespace
 
-std::vector<general_codec> general_codecs(codec_set set) {
-  const bool is_wide = set == codec_set::wide;
+std::vector<general_codec> general_codecs() {
   std::vector<general_codec> all;
 #ifdef L3_BENCH_ZSTD
   all.push_back(zstd(1));
-  if (is_wide) all.push_back(zstd(19));
+  all.push_back(zstd(19));
 #endif
 #ifdef L3_BENCH_LZ4
   all.push_back(lz4());
 #endif
 #ifdef L3_BENCH_LZMA
-  if (is_wide) all.push_back(xz(6));
+  all.push_back(xz(6));
 #endif
   return all;
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codecs of other projects in Debian: the alternatives to KOTO records. `pack` and `unpack` compare
-// with general-purpose compressors at their fastest usual level, `codecs` also with strong levels
-// and with codecs for samples. All are optional: without a library the bench is built without its
-// codec.
+// Codecs of other projects in Debian: the alternatives to KOTO records and the strong codec. All
+// are optional: without a library the bench is built without its codec.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -21,13 +18,8 @@ struct general_codec {
   std::function<std::size_t(std::span<const std::byte> in, std::span<std::byte> out)> decompress;
 };
 
-enum class codec_set : std::uint8_t {
-  fast, ///< for `pack` and `unpack`
-  wide, ///< for `codecs`
-};
-
 /// The codecs that this program was built with.
-[[nodiscard]] std::vector<general_codec> general_codecs(codec_set set);
+[[nodiscard]] std::vector<general_codec> general_codecs();
 
 /// Enough for any of them, and for ours.
 [[nodiscard]] constexpr std::size_t max_compressed_bytes(std::size_t bytes) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/codec/waveform_mix.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
@@ -70,15 +69,6 @@ std::vector<std::uint16_t> made_up_waveforms(std::size_t waveforms) {
     (bits <= largest_noise ? make_noise : make_pulse)(all.data() + w * length, bits, r);
   }
   return all;
-}
-
-std::vector<std::size_t> count_by_n(const std::vector<std::uint16_t>& samples) {
-  std::vector<std::size_t> counts(koto::max_bits + 1);
-  for (std::size_t i = 0; i < samples.size(); i += length) {
-    const auto [low, high] = std::minmax_element(samples.data() + i, samples.data() + i + length);
-    ++counts[koto::bits_needed(static_cast<std::uint32_t>(*high - *low))];
-  }
-  return counts;
 }
 
 } // namespace l3::bench

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waveforms for measurements: bare samples from a file, or synthetic ones with a detector's mix of
-// N: most channels have noise of a few bits, some a pulse of up to 14. Equal waveforms would favour
-// code that branches on N.
+// Synthetic waveforms for measurements with a detector's mix of N: most channels have noise of a
+// few bits, some a pulse of up to 14. Equal waveforms would favour code that branches on N.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,5 @@ namespace l3::bench {
 
 /// `waveforms` × 64 samples, always the same.
 [[nodiscard]] std::vector<std::uint16_t> made_up_waveforms(std::size_t waveforms);
-
-/// The number of waveforms with each N from 0 to 16.
-[[nodiscard]] std::vector<std::size_t> count_by_n(const std::vector<std::uint16_t>& samples);
 
 } // namespace l3::bench
