@@ -10,15 +10,15 @@ decode_batch::decode_batch(std::uint32_t events, std::uint32_t percent_opaque, b
   make_up_batch(batch_, 1, varied);
   constexpr std::uint32_t hundred = 100;
   constexpr std::uint32_t stride = 37; // coprime, so that these boards are not adjacent
-  for (std::uint32_t i = 0; i < batch_.used_boards; ++i) {
-    if (i * stride % hundred < percent_opaque) make_opaque(batch_.boards[i]);
+  for (const fragment_entry& f : batch_.fragments.first(batch_.used_fragments)) {
+    for (std::uint32_t i = f.first_board; i < f.first_board + f.boards; ++i)
+      if (i * stride % hundred < percent_opaque) make_opaque(f, batch_.boards[i]);
   }
 }
 
-/// Marks the board as opaque, although it has sent all its samples.
-void decode_batch::make_opaque(board_entry& b) {
+/// Marks a board of the fragment as opaque, although it has sent all its samples.
+void decode_batch::make_opaque(const fragment_entry& f, board_entry& b) {
   b.opaque = 1;
-  const fragment_entry& f = batch_.fragments[b.fragment];
   const std::uint32_t offset = b.offset + sizeof(std::uint16_t);
   const std::uint32_t piece = offset / f.piece_bytes;
   std::byte* const word =

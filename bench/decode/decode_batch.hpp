@@ -14,7 +14,7 @@ public:
   decode_batch(std::uint32_t events, std::uint32_t percent_opaque, bool varied = false);
 
 private:
-  void make_opaque(board_entry& b);
+  void make_opaque(const fragment_entry& f, board_entry& b);
 };
 
 } // namespace l3::bench

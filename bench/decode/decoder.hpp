@@ -221,8 +221,8 @@ private:
           fragment_walk(in, fragment).find(l2::first_slot + source % l2::max_boards);
       if (!found.found) return;
       const std::uint32_t i = fragment.first_board + found.number;
-      board_entry board = in.boards[i]; // event and fragment are those of all boards of the crate
-      board.offset = found.offset;
+      board_entry board = in.boards[i];
+      board.offset = static_cast<std::uint16_t>(found.offset);
       board.opaque = found.opaque ? 1 : 0;
       board.bytes = found.bytes;
       decode(b, s, in, i, board, threshold, out);
@@ -234,7 +234,7 @@ private:
   template <block B>
   L3_FN static void decode(const B& b, shared& s, const batch_view& in, std::uint32_t i,
                            board_entry board, std::uint32_t threshold, const decoded_batch& out) {
-    const fragment_entry fragment = in.fragments[board.fragment];
+    const fragment_entry fragment = in.fragment_of(i);
     const std::uint32_t rows = rows_of(board, fragment);
     if (board.opaque != 0 || rows == 0) return;
     s.packet.stage(b, in, fragment, board, rows);
@@ -246,7 +246,7 @@ private:
     write_samples(b, s, i, board.kind, used, out);
     reduce_lanes(b, s, used);
     b.sync();
-    write_features(b, s, i, board, in.events[board.event], threshold, out);
+    write_features(b, s, i, board.kind, in.homes[i].event, in.event_of(i), threshold, out);
   }
 
   /// Takes eight samples of a lane at a time: writes them consecutively without tags, and their
@@ -325,8 +325,8 @@ private:
   }
 
   template <block B>
-  L3_FN static void write_features(const B& b, const shared& s, std::uint32_t i,
-                                   const board_entry& board, const event_entry& event,
+  L3_FN static void write_features(const B& b, const shared& s, std::uint32_t i, board_kind kind,
+                                   std::uint32_t e, const event_entry& event,
                                    std::uint32_t threshold, const decoded_batch& out) {
     std::uint64_t wrong = 0;
     for (std::uint32_t at = 0; at < sizeof s.wrong; at += sizeof wrong) {
@@ -339,10 +339,10 @@ private:
     if (wrong != 0) return;
     std::uint32_t* const hits = out.hits.data() + event.first_board * packet_lanes;
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
-      const std::uint32_t record = packet_lanes * i + record_of(lane, board.kind);
+      const std::uint32_t record = packet_lanes * i + record_of(lane, kind);
       out.minimum[record] = static_cast<std::uint16_t>(s.minimum[lane]);
       out.bits[record] = static_cast<std::uint8_t>(koto::bits_needed(s.range[lane]));
-      if (s.range[lane] > threshold) hits[take_place(b, out, board.event)] = record;
+      if (s.range[lane] > threshold) hits[take_place(b, out, e)] = record;
     });
   }
 

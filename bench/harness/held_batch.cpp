@@ -37,6 +37,7 @@ held_batch::held_batch(const readout& crates, std::uint32_t events)
   fragments_.resize(c.fragments);
   pieces_.resize(c.pieces);
   boards_.resize(c.boards);
+  homes_.resize(c.boards);
   batch_.bytes = memory_.bytes();
   batch_.events = events_;
   batch_.fragments = fragments_;
@@ -45,11 +46,18 @@ held_batch::held_batch(const readout& crates, std::uint32_t events)
 }
 
 batch_view held_batch::view() const {
+  for (std::uint32_t e = 0; e < batch_.used_events; ++e) {
+    const std::uint32_t first = events_[e].first_fragment;
+    for (std::uint32_t k = first; k < first + events_[e].fragments; ++k)
+      std::fill_n(homes_.begin() + fragments_[k].first_board, fragments_[k].boards,
+                  board_home{e, k});
+  }
   return {batch_.bytes.data(),
           {events_.data(), batch_.used_events},
           {fragments_.data(), batch_.used_fragments},
           {pieces_.data(), batch_.used_pieces},
-          {boards_.data(), batch_.used_boards}};
+          {boards_.data(), batch_.used_boards},
+          {homes_.data(), batch_.used_boards}};
 }
 
 void held_batch::copy_to(input_batch& batch) const {

@@ -29,6 +29,7 @@ class held_batch {
 public:
   held_batch(const readout& crates, std::uint32_t events);
 
+  /// For kernels, also such as read the boards' homes without find_boards.
   [[nodiscard]] batch_view view() const;
   [[nodiscard]] batch_capacity capacity() const; ///< exactly the size of the batch
   [[nodiscard]] std::span<const std::byte> bytes() const {
@@ -48,6 +49,7 @@ private:
   std::vector<fragment_entry> fragments_;
   std::vector<piece_offset> pieces_;
   std::vector<board_entry> boards_;
+  mutable std::vector<board_home> homes_; ///< in views
 };
 
 } // namespace l3::bench

@@ -77,9 +77,7 @@ void make_up_batch(input_batch& batch, std::uint32_t spills, bool varied) {
       std::uint32_t at = l2::fragment_header_bytes;
       for (std::uint8_t k = 0; k < crate.boards; ++k) {
         board_entry b;
-        b.event = batch.used_events;
-        b.fragment = batch.used_fragments;
-        b.offset = at;
+        b.offset = static_cast<std::uint16_t>(at);
         b.slot = static_cast<std::uint8_t>(l2::first_slot + k);
         b.kind = crate.kind;
         const bool is_short = varied && crate.kind == board_kind::sampling_125_mhz;

@@ -46,8 +46,10 @@ public:
   }
   /// The tables of a batch whose bytes were placed at `input`; kept likewise.
   [[nodiscard]] batch_view place(const buffer& input, const batch_view& host) {
-    return {input.data(), place(host.events), place(host.fragments), place(host.pieces),
-            place(host.boards)};
+    const auto homes = place(column<const board_home>(host.homes));
+    return {input.data(),          place(host.events),
+            place(host.fragments), place(host.pieces),
+            place(host.boards),    {const_cast<board_home*>(homes.data()), homes.size()}};
   }
 
   void write(const buffer& to, std::span<const std::byte> bytes) {

@@ -61,10 +61,6 @@ void select_batch::enter_boards(const crate_readout& crate, event_key key, fragm
                      crate, key, boards);
   if (found.problem) throw std::logic_error("the simulated electronics made a malformed fragment");
   f.boards = found.boards;
-  for (board_entry& b : boards.first(found.boards)) {
-    b.event = batch_.used_events;
-    b.fragment = batch_.used_fragments - 1;
-  }
   if (f.crate == 0) event.reference_time = found.time.value_or(0);
   batch_.used_boards += found.boards;
 }

@@ -53,7 +53,7 @@ public:
     frame_.tables = tables_.there();
     packets_ = memory_.allocate(capacity_.boards * sizeof(found_packet));
     frame_.packing.packets = {reinterpret_cast<found_packet*>(packets_.data()), capacity_.boards};
-    find_packets_first(memory_.queue(), frame_.batch, frame_.packing);
+    find_boards_first(memory_.queue(), frame_.batch, frame_.packing);
   }
 
   /// This object and `expected` outlive the parts.
@@ -129,11 +129,11 @@ private:
     memory_.write(columns_, columns);
   }
   void run_decode() {
-    find_packets_first(memory_.queue(), frame_.batch, frame_.packing);
+    find_boards_first(memory_.queue(), frame_.batch, frame_.packing);
     memory_.queue().run(measure_boards{}, frame_.batch.boards.size(), frame_.batch, frame_.packing);
   }
   void run_steps() {
-    find_packets_first(memory_.queue(), frame_.batch, frame_.packing);
+    find_boards_first(memory_.queue(), frame_.batch, frame_.packing);
     for (const auto& step : steps_) step->run(memory_.queue(), frame_);
   }
   void run_packing() {

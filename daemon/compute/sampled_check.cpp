@@ -42,12 +42,8 @@ void copy_event(const input_batch& from, std::size_t event, input_batch& to) {
     for (std::uint32_t k = 0; k * f.piece_bytes < f.bytes; ++k)
       to.pieces[to.used_pieces++] = from.pieces[f.first_piece + k];
   }
-  for (const board_entry& b : from.boards.subspan(e.first_board, e.boards)) {
-    board_entry& mine = to.boards[to.used_boards++];
-    mine = b;
-    mine.event = 0;
-    mine.fragment = b.fragment - e.first_fragment;
-  }
+  std::ranges::copy(from.boards.subspan(e.first_board, e.boards), to.boards.begin());
+  to.used_boards = e.boards;
   e.first_fragment = e.first_board = 0;
   to.events[to.used_events++] = e;
 }

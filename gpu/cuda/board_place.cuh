@@ -107,7 +107,7 @@ private:
     const board_entry& board = in_.boards[board_];
     const auto sample = [&](std::uint32_t at) -> std::uint32_t {
       return *reinterpret_cast<const std::uint16_t*>(
-          byte_of(in_.input, in_.pieces.data(), in_.fragments[board.fragment], at));
+          byte_of(in_.input, in_.pieces.data(), in_.fragment_of(board_), at));
     };
     const std::uint32_t at = board.offset + word * n;
     return sample(at) | sample(at + word / 2) << 16;

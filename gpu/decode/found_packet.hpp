@@ -36,11 +36,12 @@ struct alignas(32) found_packet {
   [[nodiscard]] L3_FN std::uint32_t slot() const { return source % slots; }
   [[nodiscard]] L3_FN std::uint32_t crate() const { return source / slots; }
 
-  [[nodiscard]] L3_FN static found_packet of(const batch_view& in, const board_entry& board) {
-    const fragment_entry fragment = in.fragments[board.fragment];
+  [[nodiscard]] L3_FN static found_packet of(const batch_view& in, const board_entry& board,
+                                             const board_home& home) {
+    const fragment_entry fragment = in.fragments[home.fragment];
     found_packet p;
     p.form = kinds * static_cast<std::uint32_t>(board.kind);
-    p.event = board.event;
+    p.event = home.event;
     p.source = slots * fragment.crate + board.slot;
     p.first_bytes = packet_bytes(board, fragment);
     if (board.opaque != 0 || !is_full_packet(board, fragment)) return p;
@@ -66,7 +67,7 @@ struct alignas(32) found_packet {
       return load_big<std::uint16_t>(aligned<size>(from));
     };
     p.trigger = word(0) & l2::payload_mask;
-    p.outer = form_of_outer_words(in.events[board.event], board.slot, word);
+    p.outer = form_of_outer_words(in.events[home.event], board.slot, word);
     if (p.outer == board_raw)
       p.first_bytes = l2::board_bytes;
     else

@@ -19,6 +19,12 @@
 
 namespace l3 {
 
+/// The event and the fragment of a board, by their indices in the frame.
+struct alignas(8) board_home {
+  std::uint32_t event;
+  std::uint32_t fragment;
+};
+
 /// A batch for the kernels: the used part of the tables of an input_batch.
 struct batch_view {
   const std::byte* input = nullptr;
@@ -26,6 +32,14 @@ struct batch_view {
   column<const fragment_entry> fragments;
   column<const piece_offset> pieces;
   column<const board_entry> boards;
+  column<board_home> homes; ///< by board; find_boards writes them before other kernels read them
+
+  [[nodiscard]] L3_FN const event_entry& event_of(std::uint32_t board) const {
+    return events[homes[board].event];
+  }
+  [[nodiscard]] L3_FN const fragment_entry& fragment_of(std::uint32_t board) const {
+    return fragments[homes[board].fragment];
+  }
 };
 
 /// The same address. The caller guarantees that it is a multiple of `alignment`, so that a device

@@ -41,7 +41,7 @@ struct measure_pulses {
                         const board_signals::columns::view& signals) const {
     const std::uint32_t i = b.index();
     const board_entry board = frame.batch.boards[i];
-    const fragment_entry fragment = frame.batch.fragments[board.fragment];
+    const fragment_entry fragment = frame.batch.fragment_of(i);
     if (!measure_boards::can_be_decoded(board, fragment)) {
       measure_boards::leave_raw(b, i, board, fragment, frame.packing);
       leave_unread(b, i, pulse_rows, signals);
@@ -49,8 +49,9 @@ struct measure_pulses {
     }
     s.packet.stage(b, frame.batch, fragment, board);
     b.sync();
-    const board_shape shape = measure_boards::measure_staged(
-        b, s.packet, s.measures, s.measured, frame.batch, i, board, fragment, frame.packing);
+    const board_shape shape =
+        measure_boards::measure_staged(b, s.packet, s.measures, s.measured, frame.batch.event_of(i),
+                                       i, board, fragment, frame.packing);
     const std::uint32_t number = number_of(frame.tables, fragment.crate, board.slot);
     if ((shape.form & board_raw) != 0 || number == board_signals::unread) {
       leave_unread(b, i, pulse_rows, signals);

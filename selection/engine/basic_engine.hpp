@@ -258,6 +258,7 @@ private:
       batch.fragments = table(input.fragments.data(), input.used_fragments);
       batch.pieces = table(input.pieces.data(), input.used_pieces);
       batch.boards = table(input.boards.data(), input.used_boards);
+      batch.homes = {parts.homes.data(), input.used_boards};
       if constexpr (has_device) {
         stage(*queue, "copy in");
         queue->copy_in(parts.input, host.input, end);
@@ -336,7 +337,7 @@ private:
 
   /// Computes one event with one empty fragment, so that every kernel runs a block. The first
   /// launch of a kernel loads it, which allocates memory and waits; this moves that to the start.
-  /// The zeroed tables describe such an event except for its numbers of fragments and boards.
+  /// The zeroed tables describe such an event except for the numbers of fragments and boards.
   void warm_up(own_frame& f) {
     input_batch& in = f.input;
     const auto one_of = [](auto table) {
@@ -349,9 +350,12 @@ private:
       e.fragments = in.used_fragments;
       e.boards = in.used_boards;
     }
+    const auto fragments = in.fragments.first(in.used_fragments);
+    for (fragment_entry& e : fragments) e.boards = static_cast<std::uint16_t>(in.used_boards);
     start(f);
     if (!wait(f)) throw std::runtime_error("the device cannot compute: " + f.error);
     for (event_entry& e : in.events.first(in.used_events)) e = {};
+    for (fragment_entry& e : fragments) e = {};
     in.clear();
     f.forget_results();
   }

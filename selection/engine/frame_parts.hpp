@@ -59,6 +59,7 @@ struct frame_parts {
   column<fragment_entry> fragments;
   column<piece_offset> pieces;
   column<board_entry> boards;
+  column<board_home> homes;   ///< where the kernels run
   std::size_t area_bytes = 0; ///< of a spill's histograms, directly before the results
   column<event_result> results;
   column<event_summary> summaries; ///< empty without a selection
@@ -72,6 +73,7 @@ struct frame_parts {
     frame_parts p;
     p.take_input(from, c, for_device);
     p.take_tables(from, c);
+    if (!for_device) p.homes = from.take<board_home>(c.boards);
     p.take_results(from, c.events, summaries, area);
     p.output = static_cast<std::byte*>(from.take_bytes(output, page));
     return p;
@@ -81,6 +83,7 @@ struct frame_parts {
                                                   std::uint32_t summaries, std::size_t area) {
     frame_parts p;
     p.take_input(from, c, true);
+    p.homes = from.take<board_home>(c.boards);
     p.take_results(from, c.events, summaries, area);
     return p;
   }

@@ -152,7 +152,7 @@ public:
       stage(queue, "clear_histograms");
       queue.run(clear_histograms{}, histograms.spills, histograms, !counts_channels_);
     }
-    find_packets_first(queue, in, all.packing);
+    find_boards_first(queue, in, all.packing);
     for (const auto& step : all.steps) {
       step->run(queue, f);
       if constexpr (!Queue::memory::has_device) {

@@ -114,7 +114,7 @@ private:
       if (k-- == 0) return;
     const std::uint32_t row = event.first_board + k;
     const board_entry board = f.batch.boards[row];
-    const fragment_entry fragment = f.batch.fragments[board.fragment];
+    const fragment_entry fragment = f.batch.fragment_of(row);
     const std::uint32_t at = board.offset + l2::header_words * sizeof(std::uint16_t);
     const std::uint32_t piece = at / fragment.piece_bytes;
     const std::uint32_t split = (fragment.piece_bytes * (piece + 1) - at) /

@@ -53,7 +53,7 @@ struct deliver_events {
                                                  const output_view& out) {
     const fragment_entry fragment = in.fragments[k];
     if (fragment.boards == 0) return nullptr;
-    const std::uint32_t event = in.boards[fragment.first_board].event;
+    const std::uint32_t event = in.homes[fragment.first_board].event;
     if (columns.events.accepted[event] == 0) return nullptr;
     return out.bytes + out.starts[event] + columns.fragments.at[k];
   }
@@ -65,8 +65,7 @@ struct deliver_events {
     const std::uint32_t form = columns.boards.form[i];
     const std::uint32_t bytes = columns.boards.bytes[i];
     if ((form & board_raw) != 0) {
-      const board_entry board = in.boards[i];
-      copy_range(b, in, in.fragments[board.fragment], board.offset, bytes, to);
+      copy_range(b, in, in.fragment_of(i), in.boards[i].offset, bytes, to);
       return bytes;
     }
     const std::uint32_t apart = words_apart(form);

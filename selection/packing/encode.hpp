@@ -39,7 +39,7 @@ struct encode_boards {
   /// Whether board i exists and is encoded.
   [[nodiscard]] L3_FN static bool codes(const batch_view& in, const frame_columns& columns,
                                         std::uint32_t i) {
-    return i < in.boards.size() && columns.events.accepted[in.boards[i].event] != 0 &&
+    return i < in.boards.size() && columns.events.accepted[in.homes[i].event] != 0 &&
            (columns.boards.form[i] & (board_raw | board_limited)) == 0;
   }
   [[nodiscard]] L3_FN static strong::shape shape_of(board_kind kind) {
@@ -81,7 +81,7 @@ private:
   L3_FN static void take(const B& b, shared& s, const batch_view& in, const frame_columns& columns,
                          std::uint32_t i, std::uint32_t k) {
     const board_entry board = in.boards[i];
-    s.packet.stage(b, in, in.fragments[board.fragment], board);
+    s.packet.stage(b, in, in.fragment_of(i), board);
     b.sync();
     for_each(b, 1, [&](std::uint32_t) { s.groups.shapes[k] = shape_of(board.kind); });
     pack_boards::write_stored_words(b, s.packet, columns.boards.form[i], columns.slot(i));

@@ -53,7 +53,7 @@ using fragment_columns = soa<fragment_fields>;
 
 template <template <class> class column>
 struct event_fields {
-  column<std::uint8_t> accepted; ///< written by the kernel that decides
+  column<std::uint8_t> accepted; ///< 1 until a kernel decides
   column<event_result> results;  ///< written by place
 };
 using event_columns = soa<event_fields>;
@@ -113,7 +113,7 @@ struct frame_columns {
   board_columns::view boards;
   fragment_columns::view fragments;
   event_columns::view events;
-  column<found_packet> packets; ///< by board; written by find_packets on CUDA devices
+  column<found_packet> packets; ///< by board; written by find_boards on CUDA devices
   selected_columns selected;
   codec_id codec = codec_id::koto;
   /// board_slot_bytes for each board: packed boards, before deliver_events copies them to their

@@ -56,14 +56,14 @@ struct measure_boards {
                         const frame_columns& out) const {
     const std::uint32_t i = b.index();
     const board_entry board = in.boards[i];
-    const fragment_entry fragment = in.fragments[board.fragment];
+    const fragment_entry fragment = in.fragment_of(i);
     if (!can_be_decoded(board, fragment)) {
       leave_raw(b, i, board, fragment, out);
       return;
     }
     s.packet.stage(b, in, fragment, board);
     b.sync();
-    measure_staged(b, s.packet, s.lanes, s.found, in, i, board, fragment, out);
+    measure_staged(b, s.packet, s.lanes, s.found, in.event_of(i), i, board, fragment, out);
   }
 
   /// Whether the packet is full and the board did not compress it.
@@ -85,10 +85,10 @@ struct measure_boards {
   template <block B>
   L3_FN static board_shape measure_staged(const B& b, const staged_packet& packet,
                                           lane_measures& lanes, packet_findings& found,
-                                          const batch_view& in, std::uint32_t i,
+                                          const event_entry& event, std::uint32_t i,
                                           const board_entry& board, const fragment_entry& fragment,
                                           const frame_columns& out) {
-    check_words(b, packet, found, board, in.events[board.event]);
+    check_words(b, packet, found, board, event);
     reduce_lanes(b, packet, lanes, found, board.kind);
     b.sync();
     const board_shape shape = shape_of(found, board, fragment);

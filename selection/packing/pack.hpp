@@ -59,14 +59,15 @@ struct pack_boards {
                         const output_view& out) const {
     const std::uint32_t i = b.index();
     const board_entry board = in.boards[i];
-    if (columns.events.accepted[board.event] == 0) return;
-    const fragment_entry fragment = in.fragments[board.fragment];
+    const board_home home = in.homes[i];
+    if (columns.events.accepted[home.event] == 0) return;
+    const fragment_entry fragment = in.fragments[home.fragment];
     const std::uint32_t form = columns.boards.form[i];
     const std::uint32_t bytes = columns.boards.bytes[i];
     const bool in_slot = columns.has_slots();
     if (in_slot && (form & (board_raw | board_strong)) != 0) return; // packed by others
     std::byte* const to = in_slot ? columns.packed(i, form)
-                                  : out.bytes + out.starts[board.event] + columns.boards.at[i];
+                                  : out.bytes + out.starts[home.event] + columns.boards.at[i];
     if ((form & board_raw) != 0) return copy_range(b, in, fragment, board.offset, bytes, to);
     if ((form & board_limited) != 0) return pack_limited(b, s, in, columns, i, to);
     s.packet.stage(b, in, fragment, board);
@@ -95,6 +96,7 @@ struct pack_boards {
   /// may overwrite copy_slack bytes after the data.
   template <block B, class Place>
   L3_FN static board_shape measure_and_pack(const B& b, shared_of_fused& s, const batch_view& in,
+                                            const event_entry& event,
                                             const fragment_entry& fragment, std::uint32_t i,
                                             const frame_columns& columns, Place place) {
     const board_entry board = in.boards[i];
@@ -102,8 +104,8 @@ struct pack_boards {
       return measure_boards::leave_raw(b, i, board, fragment, columns);
     s.packet.stage(b, in, fragment, board);
     b.sync();
-    const board_shape shape = measure_boards::measure_staged(b, s.packet, s.measures, s.found, in,
-                                                             i, board, fragment, columns);
+    const board_shape shape = measure_boards::measure_staged(b, s.packet, s.measures, s.found,
+                                                             event, i, board, fragment, columns);
     if ((shape.form & board_raw) == 0)
       pack_staged(b, s.packet, s.found, s.records, board.kind, shape, place(shape));
     return shape;
@@ -141,7 +143,7 @@ struct pack_boards {
       write_features(b, columns, i, to + end);
     }
     if (end == board_mask_bytes) return;
-    s.packet.stage(b, in, in.fragments[board.fragment], board);
+    s.packet.stage(b, in, in.fragment_of(i), board);
     take_findings(b, s.found, i, board.kind, columns.records);
     b.sync();
     pack_staged(b, s.packet, s.found, s.lanes, board.kind, {form, bytes}, s.image, records);
@@ -268,7 +270,7 @@ struct measure_and_pack_boards {
                         const frame_columns& columns) const {
     const std::uint32_t i = b.index();
     static_cast<void>(pack_boards::measure_and_pack(
-        b, s, in, in.fragments[in.boards[i].fragment], i, columns,
+        b, s, in, in.event_of(i), in.fragment_of(i), i, columns,
         [&](const board_shape& shape) { return columns.packed(i, shape.form); }));
   }
 };

@@ -36,7 +36,7 @@ struct pack_whole_events {
       for (std::uint32_t j = 0; j < fragment.boards; ++j) {
         const std::uint32_t i = fragment.first_board + j;
         const board_shape shape = pack_boards::measure_and_pack(
-            b, s.boards, in, fragment, i, columns, [&](const board_shape&) { return to; });
+            b, s.boards, in, event, fragment, i, columns, [&](const board_shape&) { return to; });
         if ((shape.form & board_raw) != 0)
           copy_range(b, in, fragment, in.boards[i].offset, shape.bytes, to);
         to += shape.bytes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a run without a selection: measures all boards, decides, and packs the kept events.
+// The plan of a run without a selection: measures all boards and packs them. Tests give it a kernel
+// that decides between the two.
 //
 // A plan is a type with the columns that its kernels exchange, and run(), which enqueues the
 // kernels. engine/selecting_plan.hpp runs the configured algorithms, and then packs like this one.
@@ -9,8 +10,7 @@
 
 #include "selection/packing/deliver.hpp"
 #include "selection/packing/encode.hpp"
-#include "selection/packing/find_packets.hpp"
-#include "selection/packing/keep_all.hpp"
+#include "selection/packing/find_boards.hpp"
 #include "selection/packing/measure.hpp"
 #include "selection/packing/pack.hpp"
 #include "selection/packing/pack_events.hpp"
@@ -60,19 +60,22 @@ void deliver(Queue& queue, const batch_view& in, const frame_columns& all, const
   queue.run(deliver_events{}, blocks, in, all, out, blocks);
 }
 
-/// `Decide` is the kernel that decides.
+/// No kernel decides: every event is kept.
+struct keep_all {};
+
+/// `Decide` is the kernel that decides, or keep_all.
 template <class Decide>
 struct packing_plan {
   using columns = frame_columns;
+  static constexpr bool keeps_all = std::is_same_v<Decide, keep_all>;
 
   /// Enqueues everything but deliver().
   template <class Queue>
   static void pack(Queue& queue, const batch_view& in, const columns& all, const output_view& out) {
-    find_packets_first(queue, in, all);
-    if constexpr (std::is_same_v<Decide, keep_all>) {
+    find_boards_first(queue, in, all);
+    if constexpr (keeps_all) {
       if (all.codec == codec_id::koto && all.has_slots()) {
         stage(queue, "pack");
-        queue.run(keep_all{}, in.events.size(), in, all);
         queue.run(measure_and_pack_boards{}, in.boards.size(), in, all);
         stage(queue, "place");
         queue.run(place_boards{}, in.events.size(), in, all, out);
@@ -81,14 +84,16 @@ struct packing_plan {
     }
     stage(queue, "measure");
     queue.run(measure_boards{}, in.boards.size(), in, all);
-    stage(queue, "select");
-    queue.run(Decide{}, in.events.size(), in, all);
+    if constexpr (!keeps_all) {
+      stage(queue, "select");
+      queue.run(Decide{}, in.events.size(), in, all);
+    }
     pack_accepted(queue, in, all, out);
   }
 
   template <class Queue>
   static void run(Queue& queue, const batch_view& in, const columns& all, const output_view& out) {
-    if constexpr (std::is_same_v<Decide, keep_all> && !Queue::memory::has_device) {
+    if constexpr (keeps_all && !Queue::memory::has_device) {
       if (!all.has_slots()) {
         stage(queue, "pack");
         return queue.run(pack_whole_events{}, in.events.size(), in, all, out);

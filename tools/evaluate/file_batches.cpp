@@ -65,10 +65,6 @@ std::optional<std::uint32_t> batch_filler::add_fragment(input_batch& batch, even
     entry.raw = 1;
   } else {
     entry.boards = found.boards;
-    for (board_entry& b : boards.first(found.boards)) {
-      b.event = batch.used_events;
-      b.fragment = batch.used_fragments;
-    }
     batch.used_boards += found.boards;
   }
   batch.fragments[batch.used_fragments++] = entry;

@@ -25,7 +25,7 @@ constexpr auto formats = std::to_array<known_format>({
     {stored_format::strong_waveforms, "strong_waveforms", "waveforms of the strong codec (`pack`)",
      "KL3W", 4, 1, "unpack --codec strong"},
     {stored_format::releases, "releases", "a spool's notes on its lanes", "KL3R", 4},
-    {stored_format::kept_batch, "kept_batch", "a kept batch (.l3batch)", "KL3D", 4, 1, "rerun"},
+    {stored_format::kept_batch, "kept_batch", "a kept batch (.l3batch)", "KL3D", 4, 2, "rerun"},
     {stored_format::run_record, "run_record", "the record of a run (LEDGER.live)", "KL3L", 6},
     {stored_format::ledger, "ledger", "a ledger", "{", 0},
 });

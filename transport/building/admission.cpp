@@ -108,17 +108,10 @@ void admission::write(const candidate_event& candidate, time_point now, input_ba
     if (entry.raw == 0) {
       entry.boards = f.boards;
       const auto to = batch.boards.subspan(batch.used_boards, f.boards);
-      const board_entry like{
-          .event = batch.used_events, .fragment = batch.used_fragments, .kind = f.kind};
-      if (f.slots != 0) {
-        write_boards(f.slots, like, to);
-      } else {
+      if (f.slots != 0)
+        write_boards(f.slots, f.kind, to);
+      else
         std::ranges::copy(std::span(candidate.boards).subspan(f.first_board, f.boards), to.begin());
-        for (board_entry& board : to) {
-          board.event = like.event;
-          board.fragment = like.fragment;
-        }
-      }
       batch.used_boards += f.boards;
     }
     ++batch.used_fragments;

@@ -103,18 +103,14 @@ std::optional<fragment_index> join(std::span<const std::uint16_t> slots_of_chunk
   return found;
 }
 
-void write_boards(std::uint16_t slots, const board_entry& like, std::span<board_entry> out) {
+void write_boards(std::uint16_t slots, board_kind kind, std::span<board_entry> out) {
   std::uint32_t offset = l2::fragment_header_bytes;
   std::uint32_t left = slots;
-  // Copying an entry with a newly written field would wait for that store.
   for (board_entry& to : out) {
-    const auto slot = static_cast<std::uint8_t>(l2::first_slot + std::countr_zero(left));
-    to = {.event = like.event,
-          .fragment = like.fragment,
-          .offset = offset,
+    to = {.offset = static_cast<std::uint16_t>(offset),
           .bytes = l2::board_bytes,
-          .slot = slot,
-          .kind = like.kind};
+          .slot = static_cast<std::uint8_t>(l2::first_slot + std::countr_zero(left)),
+          .kind = kind};
     offset += l2::board_bytes;
     left &= left - 1;
   }

@@ -50,8 +50,8 @@ struct fragment_sums {
                                                  const fragment_sums& sums, std::uint32_t bytes,
                                                  const crate_readout& crate);
 
-/// Writes one entry per slot, with the event, fragment and kind of `like`.
-void write_boards(std::uint16_t slots, const board_entry& like, std::span<board_entry> out);
+/// Writes one entry per slot.
+void write_boards(std::uint16_t slots, board_kind kind, std::span<board_entry> out);
 
 /// A datagram that was received into the next free entry of a ring.
 struct datagram {

@@ -155,7 +155,7 @@ fragment_index index_fragment(const fragment_pieces& fragment, const crate_reado
     found.digest += found.boards == 0 ? reader.digest<digested_bytes>(at)
                                       : reader.digest<border_bytes>(at - digested_bytes);
     board_entry& board = out[found.boards++];
-    board.offset = at;
+    board.offset = static_cast<std::uint16_t>(at);
     board.bytes = static_cast<std::uint16_t>(bytes);
     board.slot = static_cast<std::uint8_t>(header.slot());
     board.kind = crate.kind;

@@ -37,20 +37,17 @@ bool good_pieces(const batch_file& b, const fragment_entry& f) {
 }
 
 /// Whether the boards look as admission leaves them: each slot once, and no overlapping packets.
-bool good_boards(const batch_file& b, const fragment_entry& f, std::uint32_t index,
-                 std::uint32_t event) {
+bool good_boards(const batch_file& b, const fragment_entry& f) {
   std::uint32_t slot_before = l2::first_slot - 1;
   std::uint32_t end = 0;
   for (std::uint32_t k = 0; k < f.boards; ++k) {
     const board_entry& board = b.boards[f.first_board + k];
-    if (board.event != event || board.fragment != index || board.offset < end ||
-        !within(board.offset, board.bytes, f.bytes))
-      return false;
+    if (board.offset < end || !within(board.offset, board.bytes, f.bytes)) return false;
     if (board.slot <= slot_before || board.slot > l2::last_slot || board.opaque > 1 ||
         board.kind > board_kind::sampling_500_mhz)
       return false;
     slot_before = board.slot;
-    end = board.offset + board.bytes;
+    end = std::uint32_t{board.offset} + board.bytes;
   }
   return true;
 }
@@ -62,11 +59,11 @@ bool good_fragment(const batch_file& b, std::uint32_t index, std::uint32_t event
     return false;
   if ((f.raw != 0 && f.boards != 0) || !within(f.first_board, f.boards, b.boards.size()))
     return false;
-  return good_boards(b, f, index, event) && good_pieces(b, f);
+  return good_boards(b, f) && good_pieces(b, f);
 }
 
 constexpr std::array<char, 4> magic{'K', 'L', '3', 'D'};
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
 constexpr std::size_t alignment = 8;
 /// Longest file: all kept batches of a daemon together.
 constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30;

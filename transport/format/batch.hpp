@@ -42,16 +42,15 @@ struct fragment_entry {
 /// Offset of a piece in the frame's input buffer; a multiple of 4.
 using piece_offset = std::uint32_t;
 
-struct board_entry {
-  std::uint32_t event = 0;    ///< index in the frame
-  std::uint32_t fragment = 0; ///< index in the frame
-  std::uint32_t offset = 0;   ///< of the packet in its fragment
-  std::uint16_t bytes = 0;    ///< of the packet, pad included
+struct alignas(8) board_entry {
+  std::uint16_t offset = 0; ///< of the packet in its fragment
+  std::uint16_t bytes = 0;  ///< of the packet, pad included
   std::uint8_t slot = 0;
   board_kind kind = board_kind::sampling_125_mhz;
   std::uint8_t opaque = 0; ///< 1: the board compressed its samples
-  std::uint8_t reserved[3] = {};
+  std::uint8_t reserved = 0;
 };
+static_assert(l2::max_fragment_bytes <= UINT16_MAX);
 
 /// Address of byte `offset` of a fragment in the input buffer.
 [[nodiscard]] L3_FN inline const std::byte* byte_of(const std::byte* input,

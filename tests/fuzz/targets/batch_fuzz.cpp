@@ -77,9 +77,7 @@ private:
     f.boards = static_cast<std::uint16_t>(f.raw != 0 ? 0 : boards.size());
     for (std::uint32_t b = 0; b < f.boards; ++b) {
       board_entry entry;
-      entry.event = size_of(batch_.events);
-      entry.fragment = size_of(batch_.fragments);
-      entry.offset = l2::fragment_header_bytes + b * l2::board_bytes;
+      entry.offset = static_cast<std::uint16_t>(l2::fragment_header_bytes + b * l2::board_bytes);
       entry.bytes = l2::board_bytes;
       entry.slot = static_cast<std::uint8_t>(boards[b].slot);
       entry.kind = in_.flag() ? board_kind::sampling_500_mhz : board_kind::sampling_125_mhz;
@@ -167,8 +165,13 @@ public:
   }
 
 private:
-  /// Decides like keep_all, but packs in several kernels.
-  struct keep_each : keep_all {};
+  /// Keeps every event like keep_all, but the plan packs in several kernels.
+  struct keep_each {
+    static constexpr std::uint32_t width = 1;
+    struct shared {};
+    template <block B>
+    void operator()(const B&, shared&, const batch_view&, const frame_columns&) const {}
+  };
 
   static std::span<const std::byte> packed(const frame& f, std::size_t event) {
     const event_result& r = f.results[event];

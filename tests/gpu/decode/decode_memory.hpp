@@ -27,6 +27,7 @@ public:
     fragments_.resize(c.fragments);
     pieces_.resize(c.pieces);
     boards_.resize(c.boards);
+    homes_.resize(c.boards);
     input_batch b;
     b.bytes = room;
     b.events = events_;
@@ -41,10 +42,17 @@ public:
     host_.fragments = {fragments_.data(), b.used_fragments};
     host_.pieces = {pieces_.data(), b.used_pieces};
     host_.boards = {boards_.data(), b.used_boards};
+    host_.homes = {homes_.data(), b.used_boards};
     there_ = host_;
     if constexpr (Queue::memory::has_device) {
-      there_ = {lend(queue, bytes_.data(), bytes_.size()), lend(queue, host_.events),
-                lend(queue, host_.fragments), lend(queue, host_.pieces), lend(queue, host_.boards)};
+      there_ = {lend(queue, bytes_.data(), bytes_.size()),
+                lend(queue, host_.events),
+                lend(queue, host_.fragments),
+                lend(queue, host_.pieces),
+                lend(queue, host_.boards),
+                {}};
+      lent_.emplace_back(queue, homes_.size() * sizeof(board_home));
+      there_.homes = {reinterpret_cast<board_home*>(lent_.back().bytes().data()), b.used_boards};
     }
   }
   lent_batch(const lent_batch&) = delete;
@@ -81,6 +89,7 @@ private:
   std::vector<fragment_entry> fragments_;
   std::vector<piece_offset> pieces_;
   std::vector<board_entry> boards_;
+  std::vector<board_home> homes_;
   std::vector<lent_memory<Queue>> lent_;
   batch_view host_;
   batch_view there_;

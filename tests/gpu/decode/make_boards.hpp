@@ -163,9 +163,7 @@ inline void add_event(input_batch& batch, const made_event& event, std::uint32_t
 
     for (std::size_t k = 0; k < made.boards.size(); ++k) {
       board_entry b;
-      b.event = batch.used_events;
-      b.fragment = batch.used_fragments;
-      b.offset = made.offsets[k];
+      b.offset = static_cast<std::uint16_t>(made.offsets[k]);
       b.bytes = static_cast<std::uint16_t>(made.boards[k].packet.size());
       b.slot = made.boards[k].slot;
       b.kind = made.boards[k].kind;

@@ -140,7 +140,6 @@ private:
     for (const pulse_board& board : event) {
       const auto b = static_cast<std::uint32_t>(boards_.size());
       board_entry& made = boards_.emplace_back();
-      made.event = static_cast<std::uint32_t>(events_.size());
       made.kind = board.kind;
       signals_.host()[b] = {.number = board.number,
                             .lit = board.lit,

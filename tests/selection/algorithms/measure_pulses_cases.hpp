@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "selection/algorithms/measure_pulses.hpp"
-#include "selection/packing/find_packets.hpp"
+#include "selection/packing/find_boards.hpp"
 #include "tests/gpu/executors/on_executor.hpp"
 #include "tests/selection/algorithms/made_pulses.hpp"
 #include "tests/selection/algorithms/pulses_textbook.hpp"
@@ -75,11 +75,11 @@ public:
     expected_packing_ = memory_;
     memory.write(memory_.data(), memory_.size());
     take(region(memory.bytes()), there);
-    find_packets_first(queue, there.batch, there.packing);
+    find_boards_first(queue, there.batch, there.packing);
     queue.run(measure_boards{}, c.boards, there.batch, there.packing);
     memory.read(expected_packing_.data());
     memory.write(memory_.data(), memory_.size());
-    find_packets_first(queue, there.batch, there.packing);
+    find_boards_first(queue, there.batch, there.packing);
     queue.run(measure_pulses{}, c.boards, there, rows, signals);
     memory.read(memory_.data());
     frame = {host, tables.view(), {}};
@@ -167,7 +167,7 @@ inline made_event make_pulse_event(std::uint32_t number, std::uint32_t crates, s
     std::vector<made_board> boards;
     // From before the first slot to behind the last.
     for (std::uint32_t slot = 2; slot < 2 + slots; ++slot) {
-      if (below(r, 8) == 0) continue;
+      if (below(r, 8) == 0 || boards.size() == l2::max_boards) continue;
       const auto records = below(r, 6) == 0   ? make_extreme_records(r)
                            : below(r, 6) == 0 ? make_records(r)
                                               : make_pulses(kind, 1 + below(r, 10), r);

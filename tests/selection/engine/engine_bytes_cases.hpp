@@ -189,12 +189,12 @@ TEST_P(engine_bytes, reads_nothing_beyond_a_fragment) {
   const std::vector<made_event> events{{1, 2, 0, 3, {make_fragment(0, 2, {board})}}};
   const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
   frame& f = *e->frames()[0];
-  for (const std::uint32_t offset : {100U, 2079U, 2080U, 4000U, 0xfffffff0U}) {
+  for (const std::uint16_t offset : {100, 2079, 2080, 4000, 0xfff0}) {
     fill(f, events, 0, r);
     f.input.boards[0].offset = offset;
     e->start(f);
     ASSERT_TRUE(e->wait(f)) << f.error;
-    const std::uint32_t left = offset < 2080 ? 2080 - offset : 0;
+    const std::uint32_t left = offset < 2080 ? 2080U - offset : 0;
     const std::byte* const entry = f.output.data() + sizeof(packed_event) + sizeof(packed_fragment);
     const auto entry_read = load<packed_board>(entry);
     EXPECT_EQ(entry_read.form, board_raw);

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "selection/engine/engine.hpp"
-#include "selection/packing/keep_all.hpp"
+#include "selection/packing/frame_columns.hpp"
 #include "tests/selection/engine/oracle.hpp"
 
 namespace l3::test {

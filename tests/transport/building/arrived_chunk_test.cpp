@@ -62,7 +62,7 @@ struct ending {
   std::uint32_t flags = 0;
   std::uint32_t mark = 0;
   std::optional<std::uint32_t> time;
-  std::vector<std::array<std::uint32_t, 7>> boards;
+  std::vector<std::array<std::uint32_t, 5>> boards;
   friend bool operator==(const ending&, const ending&) = default;
 };
 
@@ -96,8 +96,7 @@ ending end(const cut_fragment& f, std::uint32_t chunk_bytes, bool walk) {
   input_batch batch{1, {}, events, fragments, pieces, boards};
   admission::write(event, {}, batch);
   for (const auto& b : std::span(boards).first(batch.used_boards))
-    e.boards.push_back({b.event, b.fragment, b.offset, b.bytes, b.slot,
-                        static_cast<std::uint32_t>(b.kind), b.opaque});
+    e.boards.push_back({b.offset, b.bytes, b.slot, static_cast<std::uint32_t>(b.kind), b.opaque});
   return e;
 }
 

@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <vector>
+
+#include "transport/format/crc32c.hpp"
 
 namespace l3 {
 namespace {
@@ -37,8 +41,7 @@ batch_file made() {
                   .boards = 1,
                   .crate = 1}};
   b.pieces = {0, 400, 1000, 2000};
-  b.boards = {{.event = 0, .fragment = 0, .offset = 4, .bytes = 500, .slot = 3},
-              {.event = 1, .fragment = 2, .offset = 4, .bytes = 900, .slot = 4}};
+  b.boards = {{.offset = 4, .bytes = 500, .slot = 3}, {.offset = 4, .bytes = 900, .slot = 4}};
   b.results.resize(2);
   b.results[0] = {.offset = 0, .bytes = 40, .kept = 1};
   b.output.resize(40, std::byte{5});
@@ -104,6 +107,17 @@ TEST_F(batch_files, are_refused_with_any_byte_changed) {
   }
 }
 
+TEST_F(batch_files, of_another_version_are_refused_by_its_number) {
+  write_batch_file(file_, made());
+  auto old = content();
+  old[4] = 1;
+  constexpr std::size_t sealed = 20;
+  const std::uint32_t crc = crc32c(std::as_bytes(std::span(old).first(sealed)));
+  std::memcpy(old.data() + sealed, &crc, sizeof crc);
+  replace(old);
+  EXPECT_NE(read().find("has version 1"), std::string::npos);
+}
+
 TEST_F(batch_files, are_refused_cut_off_or_grown) {
   write_batch_file(file_, made());
   const std::vector<char> good = content();
@@ -148,10 +162,8 @@ TEST(check_batch, finds_every_index_that_points_elsewhere) {
       [](auto& b) { b.pieces[3] = 2004; },
       [](auto& b) { b.pieces[3] = ~3U; },
       [](auto& b) { b.pieces[3] = 1998; },
-      [](auto& b) { b.boards[1].event = 0; },
-      [](auto& b) { b.boards[1].fragment = 1; },
       [](auto& b) { b.boards[1].offset = 101; },
-      [](auto& b) { b.boards[1].offset = ~0U; },
+      [](auto& b) { b.boards[1].offset = 0xffff; },
       [](auto& b) { b.boards.emplace_back(); },
       [](auto& b) { b.results.pop_back(); },
       // What admission would not let pass.
