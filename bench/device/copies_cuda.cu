@@ -66,10 +66,12 @@ private:
 
   void to_device(cuda_queue& q) { q.copy_in(target_.data(), source_.data(), bytes_); }
   void to_host(cuda_queue& q) { q.copy_out(arrived_.data(), on_device_.data(), bytes_); }
-  /// In as few blocks as a frame's events.
+  /// As a frame's results are copied.
   void deliver(cuda_queue& q, std::uint64_t bytes) {
     const std::byte* const from = on_device_.data();
-    q.run(deliver_head{}, deliver_head::blocks, from, memory::on_device(arrived_.data()), bytes);
+    constexpr std::uint32_t blocks = deliver_events::blocks_of_device;
+    q.run(deliver_events{}, blocks, batch_view{}, frame_columns{},
+          output_view{nullptr, {}, from, memory::on_device(arrived_.data()), bytes}, blocks);
   }
 
   void poison() {

@@ -90,18 +90,19 @@ public:
     auto& own = static_cast<own_frame&>(f);
     own.forget_results();
     own.give_extents();
+    if constexpr (selects) own.look_at_spills(plan_.histograms(own.parts.areas_end()));
     own.hand_over();
     if constexpr (has_device && selects) fetch_tables_once_a_spill(own);
     if constexpr (gathers) {
       if (kernels_are_loaded_) own.queue->gather();
     }
     if constexpr (selects) {
-      own.look_at_spills(plan_.histograms(own.parts.areas_end()));
       plan_.run(*own.queue, own.batch, own.columns, own.counted, own.extents);
     } else {
       plan_.run(*own.queue, own.batch, own.columns, own.extents);
     }
-    if constexpr (has_device) own.send_back();
+    if constexpr (gathers) own.queue->launch_gathered();
+    if constexpr (has_device) own.queue->submit();
   }
 
   [[nodiscard]] frame_outcome wait_for(frame& f,
@@ -260,21 +261,13 @@ private:
       batch.boards = table(input.boards.data(), input.used_boards);
       batch.homes = {parts.homes.data(), input.used_boards};
       if constexpr (has_device) {
+        extents.head = parts.head(counted.spills);
+        extents.head_there = mapped_areas_end - counted.spills * host.area_bytes;
+        extents.head_bytes = host.head_bytes(counted.spills, input.used_events);
         stage(*queue, "copy in");
         queue->copy_in(parts.input, host.input, end);
         queue->mark();
       }
-    }
-
-    void send_back() {
-      stage(*queue, "copy out");
-      const std::uint32_t spills = counted.spills;
-      const std::byte* const from = parts.head(spills);
-      queue->run(deliver_head{}, deliver_head::blocks, from,
-                 mapped_areas_end - spills * host.area_bytes,
-                 std::uint64_t{host.head_bytes(spills, input.used_events)});
-      if constexpr (gathers) queue->launch_gathered();
-      queue->submit();
     }
 
     void forget_results() {

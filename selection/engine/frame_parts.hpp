@@ -99,7 +99,7 @@ struct frame_parts {
   }
   [[nodiscard]] std::size_t head_bytes(std::uint32_t spills, std::uint32_t used_events) const {
     static_assert(sizeof(event_result) % 16 == 0 &&
-                  sizeof(event_summary) % 16 == 0); // deliver_head
+                  sizeof(event_summary) % 16 == 0); // deliver_events
     return summaries.size() == 0 ? distance(head(spills), results.data() + used_events)
                                  : distance(head(spills), summaries.data() + used_events);
   }

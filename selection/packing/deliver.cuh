@@ -95,9 +95,10 @@ struct deliver_events_by_warp {
 
   [[nodiscard]] static std::uint32_t blocks_for(std::uint32_t n) { return n; }
 
-  __device__ void operator()(const cuda_block&, shared&, const batch_view& in,
+  __device__ void operator()(const cuda_block& b, shared&, const batch_view& in,
                              const frame_columns& columns, const output_view& out,
                              std::uint32_t blocks) const {
+    deliver_events::copy_head(b, out, blocks);
     const std::uint32_t first = blocks * (threadIdx.x / warp::threads) + blockIdx.x;
     const std::uint32_t step = blocks * warps;
     for (std::uint32_t e = first; e < in.events.size(); e += step)

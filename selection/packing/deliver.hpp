@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last kernels of a frame on a device. deliver_events packs events into the output and copies
-// their boards from the slots to their places there; deliver_head copies the results. Output and
-// results are in mapped host memory: only the device knows the lengths at that moment, so copies
-// enqueued by the host would need a second wait; with these kernels the host waits once.
+// The last kernel of a frame on a device. deliver_events copies the results, packs events into the
+// output and copies their boards from the slots to their places there. Output and results are in
+// mapped host memory: only the device knows the lengths at that moment, so copies enqueued by the
+// host would need a second wait; with this kernel the host waits once.
 //
 // Neighbouring lanes write neighbouring bytes, which cross the PCIe bus as full packets. Few CUDA
 // blocks saturate the bus, and more of them delay the copies of other frames to the device: on an
@@ -19,8 +19,8 @@
 
 namespace l3 {
 
-/// Completes kept events. The blocks take one event after the other, then one fragment after the
-/// other.
+/// Copies the head of the output and completes kept events. The blocks take one event after the
+/// other, then one fragment after the other.
 struct deliver_events {
   static constexpr std::uint32_t width = 256;
   static constexpr std::uint32_t blocks_of_device = 8;
@@ -36,6 +36,7 @@ struct deliver_events {
   template <block B>
   L3_FN void operator()(const B& b, shared&, const batch_view& in, const frame_columns& columns,
                         const output_view& out, std::uint32_t blocks) const {
+    copy_head(b, out, blocks);
     for (std::uint32_t e = b.index(); e < in.events.size(); e += blocks)
       pack_events::pack(b, e, in, columns, out);
     for (std::uint32_t k = b.index(); k < in.fragments.size(); k += blocks) {
@@ -45,6 +46,18 @@ struct deliver_events {
       for (std::uint32_t j = 0; j < fragment.boards; ++j)
         to += copy_board(b, fragment.first_board + j, in, columns, to);
     }
+  }
+
+  template <block B>
+  L3_FN static void copy_head(const B& b, const output_view& out, std::uint32_t blocks) {
+    const auto chunks = static_cast<std::uint32_t>(out.head_bytes / sizeof(chunk));
+    const std::uint32_t first = chunks * b.index() / blocks;
+    const std::uint32_t end = chunks * (b.index() + 1) / blocks;
+    const std::byte* const source = aligned<sizeof(chunk)>(out.head + first * sizeof(chunk));
+    std::byte* const target = aligned<sizeof(chunk)>(out.head_there + first * sizeof(chunk));
+    for_each(b, end - first, [&](std::uint32_t i) {
+      store(target + i * sizeof(chunk), load<chunk>(source + i * sizeof(chunk)));
+    });
   }
 
   /// Where the boards of fragment k go. Null if it has no boards or its event is rejected.
@@ -82,27 +95,6 @@ struct deliver_events {
   [[nodiscard]] L3_FN static std::uint32_t start_in_slot(std::uint32_t form, std::uint32_t bytes) {
     return (form & board_strong) != 0 ? board_slot_bytes - (bytes - words_apart(form))
                                       : records_in_slot - bytes_before_records(form);
-  }
-};
-
-/// Copies `bytes` from one address to another. All three are multiples of 16.
-struct deliver_head {
-  static constexpr std::uint32_t width = 256;
-  static constexpr std::uint32_t blocks = 8;
-
-  struct shared {};
-
-  template <block B>
-  L3_FN void operator()(const B& b, shared&, const std::byte* from, std::byte* to,
-                        std::uint64_t bytes) const {
-    const std::uint64_t chunks = bytes / sizeof(chunk);
-    const std::uint64_t first = chunks * b.index() / blocks;
-    const std::uint64_t end = chunks * (b.index() + 1) / blocks;
-    const std::byte* const source = aligned<sizeof(chunk)>(from + first * sizeof(chunk));
-    std::byte* const target = aligned<sizeof(chunk)>(to + first * sizeof(chunk));
-    for_each(b, static_cast<std::uint32_t>(end - first), [&](std::uint32_t i) {
-      store(target + i * sizeof(chunk), load<chunk>(source + i * sizeof(chunk)));
-    });
   }
 
 private:

@@ -57,7 +57,7 @@ def cost_of_histograms(rows):
     def cost(way, kernel):
         return rows.get((way, kernel), [0.0])[0]
     with_them, without = "selection, histograms", "selection"
-    added = cost(with_them, "deliver_head") - cost(without, "deliver_head")
+    added = cost(with_them, "deliver_events") - cost(without, "deliver_events")
     for way, kernel in rows:
         if way == with_them and "histogram" in kernel:
             added += cost(way, kernel) / (ONE_IN if kernel == "histogram_channels" else 1)
@@ -72,7 +72,7 @@ def check_itself():
     for worse in ([103.1, 1.0, 2.0, 0.0], [100.0, 1.1, 2.0, 0.0], [100.0, 1.0, 2.0, 0.1], [96.0, 1.0, 2.0, 0.0]):
         assert len(differences({**before, ("a", "k"): worse}, before)) == 1, worse
     assert len(differences({("a", "k"): before["a", "k"], ("a", "new"): [1.0] * 4}, before)) == 2
-    rows = {("selection", "measure_pulses"): [20.0], ("selection", "deliver_head"): [1.0], ("selection, histograms", "deliver_head"): [2.0],
+    rows = {("selection", "measure_pulses"): [20.0], ("selection", "deliver_events"): [1.0], ("selection, histograms", "deliver_events"): [2.0],
             ("selection, histograms", "histogram_channels"): [12.0], ("selection, histograms", "clear_histograms"): [1.0]}
     assert cost_of_histograms(rows) == 0.25
 
