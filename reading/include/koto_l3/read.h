@@ -42,11 +42,11 @@ enum {
 };
 
 /** Opens a folder or a file, and reads the headers of all blocks, but no payloads: 64 bytes for
- * each block. `flags`: of the enumeration above. NULL if it cannot be read, is of another kind, or
- * is of a version that this library does not know. */
+ * each block. `flags` is a sum of the constants above. Returns NULL if the path cannot be read, is
+ * of another kind, or of a version that this library does not know. */
 l3_reader* l3_read_open(const char* path, unsigned flags);
 
-/** Frees everything, including texts. NULL is allowed. */
+/** Frees the reader and its texts. NULL is allowed. */
 void l3_read_close(l3_reader* reader);
 
 /** Looks for blocks that were written since, in known and in new files. Returns the number of
@@ -113,18 +113,18 @@ typedef struct {
   int nullable; /* 1: the least value of the type (an I32's -2147483648) means that there is none */
   double scale; /* value * scale is in `unit`; 1 for numbers without unit, bits and identifiers */
   const char* unit;  /* "MeV", "mm", "ns", "" ... */
-  const char* about; /* a sentence for people */
+  const char* about; /* the meaning, for people */
 } l3_read_field;
 
 /** Sets `*fields` to the fields of a table, in the order of its columns, and returns their number.
  * They are the same for every reader of this version of the library. */
 size_t l3_read_fields(l3_read_table table, const l3_read_field** fields);
 
-/** The number of rows: of events, or of a table of the whole reader. -1 for other tables. */
+/** Returns the number of events, or of rows of a table of the whole reader; -1 for other tables. */
 int64_t l3_read_size(const l3_reader* reader, l3_read_table table);
 
-/** Which rows or events: `rows` names `count` of them, in any order; if it is NULL, they are
- * first, first + 1, ... */
+/** Names `count` rows or events: those in `rows`, in any order, or if `rows` is NULL first,
+ * first + 1, ... */
 typedef struct {
   uint64_t first;
   uint64_t count;
@@ -139,47 +139,46 @@ typedef struct {
 int64_t l3_read_rows(const l3_reader* reader, l3_read_table table, const l3_read_range* range,
                      void* const* columns, int threads);
 
-/** Lists of L3_READ_PHOTONS, L3_READ_HITS or L3_READ_DECISIONS, one after the other: those of the
- * event at place i of the range are rows offsets[i] ... offsets[i + 1] - 1. `offsets` has
+/** Fills L3_READ_PHOTONS, L3_READ_HITS or L3_READ_DECISIONS, one list after the other. That of the
+ * event at place i of the range has rows offsets[i] ... offsets[i + 1] - 1. `offsets` has
  * `range->count` + 1 entries. `columns` is as above, with room for `room` rows each, or NULL to
- * fill offsets only. Returns the number of rows, also if there is no room for all of them: then
- * those that fit are there. -1 after an error. */
+ * fill offsets only. Returns the number of rows, even if only some of them fit, or -1. */
 int64_t l3_read_lists(const l3_reader* reader, l3_read_table table, const l3_read_range* range,
                       uint64_t* offsets, void* const* columns, uint64_t room, int threads);
 
-/** The value of a text field in UTF-8, and its length, unless `bytes` is NULL. A zero follows the
- * text. It is valid until the reader is closed; NULL if the row has no such field. */
+/** Returns a text field in UTF-8, or NULL if the row has no such field. Sets `*bytes` to its
+ * length, unless NULL. A zero follows the text, which is valid until the reader is closed. */
 const char* l3_read_text(const l3_reader* reader, l3_read_table table, uint64_t row,
                          const char* field, size_t* bytes);
 
-/** An event with its detector as JSON in UTF-8, for a display: selection/display/event.js describes
- * and draws it. Sets `*bytes` to its length, unless NULL. A zero follows the text, which is valid
- * until the next call in this thread. NULL after an error, such as an event that is damaged or whose
- * session has no settings. */
+/** Returns an event with its detector as JSON in UTF-8, which selection/display/event.js describes
+ * and draws. Sets `*bytes` to its length, unless NULL. A zero follows the text, which is valid
+ * until the next call in this thread. Returns NULL after an error, such as a damaged event, or a
+ * session without settings. */
 const char* l3_read_event_json(const l3_reader* reader, uint64_t event, size_t* bytes);
 
 /* ---- Waveforms ------------------------------------------------------------------------------- */
 
-/** What is there of a waveform, or of an event (L3_READ_PRESENT, L3_READ_DAMAGED). */
+/** State of a waveform, or of an event (L3_READ_PRESENT, L3_READ_DAMAGED). */
 typedef enum {
   L3_READ_PRESENT = 0,
   L3_READ_NOT_KEPT = 1,    /* the menu limits what is kept of its events */
   L3_READ_NO_BOARD = 2,    /* the event lacks the board or its crate */
   L3_READ_OPAQUE = 3,      /* the board compressed its samples itself */
-  L3_READ_UNDECODABLE = 4, /* the board or its crate sent words that are no samples */
+  L3_READ_UNDECODABLE = 4, /* the board or its crate sent words that are not samples */
   L3_READ_DAMAGED = 5,     /* its bytes in the file are damaged */
   L3_READ_NO_CHANNEL = 6,  /* the readout of its session has no such input of this length */
   L3_READ_NO_SETTINGS = 7  /* pulses only: the calibration of its session is not known */
 } l3_read_state;
 
-/** Samples of channels, in ADC counts (14 bits).
+/** Fills samples of channels, in ADC counts (14 bits).
  *
  * channels  (n_channels, 3): number of the crate, slot, channel, as in L3_READ_CHANNELS
  * length    samples of a waveform: 64 (125 MHz, 8 ns apart) or 256 (500 MHz, 2 ns apart); channels
  *           of the other kind need a call of their own
  * samples   (count, n_channels, length); zeros where the state is not L3_READ_PRESENT
  * state     (count, n_channels) of l3_read_state
- * threads   how many threads decode; 0: as many as there are processors
+ * threads   number of decoding threads; 0: one per processor
  *
  * Channels in the order of L3_READ_CHANNELS are decoded in place, which is fastest. A call that
  * wants an eighth of the boards of an event or more reads whole blocks, and verifies each once.
@@ -189,7 +188,7 @@ int64_t l3_read_samples(const l3_reader* reader, const l3_read_range* range,
                         const uint8_t* channels, size_t n_channels, uint32_t length,
                         uint16_t* samples, uint8_t* state, int threads);
 
-/** The pulses of channels as the trigger measures them, bit for bit: by its own code, from the
+/** Fills pulses of channels as the trigger measures them, bit for bit: by its own code, from the
  * waveforms, with the calibration in the settings of the event's session. An event that kept
  * features instead of waveforms has the pulses that it stored.
  *

@@ -70,7 +70,7 @@ struct count_early_crystals {
   // end
 
   // show promise
-  /// The promise that the output breaks; nullptr if it keeps all.
+  /// Returns the promise that the output breaks, or nullptr.
   static const char* broken_promise(const selection_frame& frame,
                                     const pulses::columns::const_view&,
                                     const board_signals::columns::const_view&,
