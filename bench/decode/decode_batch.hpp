@@ -5,7 +5,9 @@
 
 #include <cstdint>
 
+#include "bench/decode/decoded_batch.hpp"
 #include "bench/harness/held_batch.hpp"
+#include "gpu/memory/buffer.hpp"
 
 namespace l3::bench {
 
@@ -16,5 +18,12 @@ public:
 private:
   void make_opaque(const fragment_entry& f, board_entry& b);
 };
+
+/// The serial executor's output, the reference: the memory of a decoded_batch, with the hits of
+/// each event sorted. Unwritten bytes are poison.
+[[nodiscard]] buffer decode_on_host(const decode_batch& batch, std::uint32_t threshold);
+
+/// Makes outputs comparable: hits are in any order, and the final cursor depends on the executor.
+void put_in_order(const decoded_batch& d, const batch_view& batch);
 
 } // namespace l3::bench

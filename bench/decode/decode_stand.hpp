@@ -14,7 +14,6 @@
 
 #include "bench/decode/decode_batch.hpp"
 #include "bench/decode/decoder.hpp"
-#include "bench/device/host_reference.hpp"
 #include "bench/harness/measure.hpp"
 #include "bench/harness/queue_memory.hpp"
 

@@ -57,9 +57,14 @@ std::uint64_t waveform_tile::record_bytes(std::uint32_t waveforms) const {
   return all;
 }
 
-packet_work::packet_work(std::uint32_t events)
-    : batch(events, 0), packed(pack_on_host(batch)),
-      encoded(pack_on_host(batch, codec_id::strong)) {}
+packet_work::packet_work(std::uint32_t events) : batch(events, 0) {
+  const auto pack = [&](codec_id codec) {
+    return packed_on_host(batch.capacity(), codec, nullptr,
+                          [&](input_batch& to) { batch.copy_to(to); });
+  };
+  packed = pack(codec_id::koto);
+  encoded = pack(codec_id::strong);
+}
 
 packing_rows core_packing(const waveform_tile& tile, std::uint32_t waveforms) {
   const auto out = std::make_shared<memory_block>(koto::max_packed_bytes(tile.size()));

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/decode/decode_batch.hpp"
 #include "bench/device/first_kernels.hpp"
-#include "bench/device/host_reference.hpp"
+#include "bench/harness/measure.hpp"
 #include "gpu/settings.hpp"
 
 namespace l3::bench {

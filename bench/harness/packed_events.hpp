@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kept events of a frame's output as one range of bytes, to compare the outputs of executors.
+// The serial executor is the reference.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "gpu/memory/frame.hpp"
+#include "transport/format/batch_capacity.hpp"
+#include "transport/format/block.hpp"
+#include "transport/format/input_batch.hpp"
+
+namespace l3 {
+struct selection_program;
+}
 
 namespace l3::bench {
 
 /// Returns the packed events without the gaps between their extents. Events that lie outside the
 /// output are left out.
-[[nodiscard]] inline std::vector<std::byte> packed_events(std::span<const event_result> results,
-                                                          std::span<const std::byte> output) {
-  std::vector<std::byte> all;
-  for (const event_result& r : results) {
-    if (r.kept == 0 || r.offset > output.size() || r.bytes > output.size() - r.offset) continue;
-    const auto packed = output.subspan(r.offset, r.bytes);
-    all.insert(all.end(), packed.begin(), packed.end());
-  }
-  return all;
-}
+[[nodiscard]] std::vector<std::byte> packed_events(std::span<const event_result> results,
+                                                   std::span<const std::byte> output);
+
+/// Those of a batch from the serial executor. `fill` makes the batch; without `program` every event
+/// is kept.
+[[nodiscard]] std::vector<std::byte> packed_on_host(const batch_capacity& capacity, codec_id codec,
+                                                    const selection_program* program,
+                                                    const std::function<void(input_batch&)>& fill);
 
 } // namespace l3::bench

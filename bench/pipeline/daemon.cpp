@@ -13,6 +13,7 @@
 
 #include "bench/harness/energy.hpp"
 #include "bench/harness/options.hpp"
+#include "bench/harness/packed_events.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/pipeline/arrivals.hpp"
 #include "bench/selection/select_batch.hpp"
@@ -83,6 +84,15 @@ public:
       std::this_thread::sleep_for(look_again);
   }
 
+  /// The packed bytes of the events from the serial executor.
+  [[nodiscard]] std::size_t bytes_on_host(const select_batch& events, codec_id codec) const {
+    std::optional<selection_program> program;
+    if (selection_) program = selection_->program();
+    return packed_on_host(events.capacity(), codec, program ? &*program : nullptr,
+                          [&](input_batch& to) { events.copy_to(to); })
+        .size();
+  }
+
   [[nodiscard]] engine& computes() { return compute_.engine(); }
   [[nodiscard]] std::uint64_t packed_bytes() const { return outcomes_.packed_bytes.sum(); }
   /// Events that were shed, and frames computed by the CPU instead of the device.
@@ -147,27 +157,6 @@ struct device_use {
   std::optional<double> busy; ///< part of the time in which it runs kernels
 };
 
-/// Bytes of a batch's packed events from the reference executor.
-std::uint64_t expected_bytes(const select_batch& events, const daemon_settings& s) {
-  std::optional<loaded_selection> selection;
-  std::optional<selection_program> program;
-  if (!s.selection.lines.empty()) {
-    selection.emplace(load_selection(s.selection, s.building.crates, s.run.number));
-    program.emplace(selection->program());
-  }
-  engine_limits limits{events.capacity(), 1};
-  limits.codec = s.outbox.codec;
-  const auto reference = make_engine({backend::serial, 0}, limits, program ? &*program : nullptr);
-  frame& f = *reference->frames()[0];
-  events.copy_to(f.input);
-  reference->start(f);
-  if (!reference->wait(f)) throw command_error(f.error);
-  std::uint64_t bytes = 0;
-  for (const event_result& r : f.results)
-    if (r.kept != 0) bytes += r.bytes;
-  return bytes;
-}
-
 int run_bench(const daemon_options& o) {
   set_log_level("error"); // only the report is printed
   const bool device = on_device(o.compute);
@@ -187,7 +176,7 @@ int run_bench(const daemon_options& o) {
     const daemon_settings s = settings_of(o, d, selects);
     memory_fed_daemon* const one =
         daemons.emplace_back(std::make_unique<memory_fed_daemon>(s, events)).get();
-    expected.push_back(o.batches * expected_bytes(events, s));
+    expected.push_back(o.batches * one->bytes_on_host(events, s.outbox.codec));
     const std::size_t which = daemons.size() - 1;
     entrants.push_back({"daemon, " + std::string(one->computes().name()) +
                             (selects ? ", selection" : ", every event kept"),

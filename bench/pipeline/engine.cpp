@@ -69,8 +69,8 @@ public:
   explicit engine_bench(const engine_options& o) : options_(o), contents_(o) {
     const bool device = on_device(o.compute);
     options_.batches = std::max(o.batches, o.frames); // every frame is checked
-    expect(nullptr, expected_);
-    if (o.select) expect(contents_.program(), expected_selected_);
+    expected_ = expect(nullptr);
+    if (o.select) expected_selected_ = expect(contents_.program());
     add_engine(nullptr);
     if (o.select) add_engine(contents_.program());
     const engine& first = *engines_.front();
@@ -104,18 +104,15 @@ public:
   }
 
 private:
-  std::unique_ptr<engine> make(const compute_settings& where, std::uint32_t frames,
-                               const selection_program* program) const {
-    engine_limits limits{contents_.capacity(), frames};
-    limits.codec = options_.strong ? codec_id::strong : codec_id::koto;
-    auto e = make_engine(where, limits, program);
-    for (frame* f : e->frames()) contents_.fill(f->input);
-    return e;
+  [[nodiscard]] codec_id codec() const {
+    return options_.strong ? codec_id::strong : codec_id::koto;
   }
 
   /// `program`: null keeps all events.
   void add_engine(const selection_program* program) {
-    engine* const e = engines_.emplace_back(make(options_.compute, options_.frames, program)).get();
+    const engine_limits limits{contents_.capacity(), options_.frames, codec()};
+    engine* const e = engines_.emplace_back(make_engine(options_.compute, limits, program)).get();
+    for (frame* f : e->frames()) contents_.fill(f->input);
     std::string name = "engine, " + std::string(e->name()) +
                        (program != nullptr ? ", selection" : ", every event kept");
     const auto& expected = program != nullptr ? expected_selected_ : expected_;
@@ -138,13 +135,9 @@ private:
       finish(*frames[(options_.batches + i) % frames.size()]);
   }
 
-  /// Stores the output of the reference executor.
-  void expect(const selection_program* program, std::vector<std::byte>& output) const {
-    const auto reference = make({backend::serial, 0}, 1, program);
-    frame& f = *reference->frames()[0];
-    reference->start(f);
-    if (!reference->wait(f)) throw command_error(f.error);
-    output = packed_events(f.results, f.output);
+  [[nodiscard]] std::vector<std::byte> expect(const selection_program* program) const {
+    return packed_on_host(contents_.capacity(), codec(), program,
+                          [this](input_batch& to) { contents_.fill(to); });
   }
 
   static void poison(const engine& e) {
