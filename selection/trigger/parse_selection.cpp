@@ -340,8 +340,4 @@ selection_settings parse_selection(std::string_view text, const std::string& nam
   return s;
 }
 
-selection_settings read_selection(const std::filesystem::path& file) {
-  return parse_selection(read_text(file), file.string());
-}
-
 } // namespace l3

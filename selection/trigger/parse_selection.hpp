@@ -6,7 +6,7 @@
 // planned.
 #pragma once
 
-#include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "config/toml/complaints.hpp"
@@ -15,9 +15,8 @@
 
 namespace l3 {
 
-/// These throw bad_file (config/toml/complaints.hpp).
+/// Throws bad_file (config/toml/complaints.hpp).
 [[nodiscard]] selection_settings parse_selection(std::string_view toml, const std::string& name);
-[[nodiscard]] selection_settings read_selection(const std::filesystem::path& file);
 /// The settings that are compiled in.
 [[nodiscard]] selection_settings default_selection();
 [[nodiscard]] std::string_view default_selection_text();

@@ -9,6 +9,7 @@
 
 #include "selection/trigger/make_tables.hpp"
 #include "selection/trigger/parse_selection.hpp"
+#include "tests/error_of.hpp"
 
 namespace l3 {
 namespace {
@@ -27,12 +28,7 @@ detector with(const std::string& table) {
 }
 
 std::string refusal_of(const std::string& description) {
-  try {
-    (void)parse_detector(description, "detector.toml");
-  } catch (const bad_file& e) {
-    return e.what();
-  }
-  return "";
+  return error_of([&] { return parse_detector(description, "detector.toml"); });
 }
 
 std::string refusal(const std::string& table) { return refusal_of(described(table)); }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <string>
 
 #include "selection/detector/calibration.hpp"
+#include "tests/error_of.hpp"
 
 namespace {
 
@@ -18,12 +18,7 @@ const detector& koto() {
 const std::string header = "input,gain,time,threshold,dead\n";
 
 std::string refusal(const std::string& text) {
-  try {
-    (void)calibration_of_run(text, "c.csv", koto(), 150);
-  } catch (const std::runtime_error& e) {
-    return e.what();
-  }
-  return "";
+  return error_of([&] { return calibration_of_run(text, "c.csv", koto(), 150); });
 }
 
 TEST(calibration, times_of_a_counter_hold_the_flight_to_it_and_its_cables) {

@@ -2,9 +2,10 @@
 #include "selection/sequence/plan.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include <gtest/gtest.h>
+
+#include "tests/error_of.hpp"
 
 namespace l3::test {
 namespace {
@@ -33,12 +34,7 @@ sequence_plan plan(const std::vector<std::string>& names) {
 }
 
 std::string refusal(const std::vector<std::string>& names) {
-  try {
-    static_cast<void>(plan(names));
-    return {};
-  } catch (const std::runtime_error& e) {
-    return e.what();
-  }
+  return error_of([&] { return plan(names); });
 }
 
 bool share_memory(const sequence_plan& p, std::string_view one, std::string_view other) {

@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "config/toml/value.hpp"
 #include "selection/detector/pulse_response.hpp"
 #include "selection/trigger/line_id.hpp"
 #include "selection/trigger/make_tables.hpp"
 #include "selection/trigger/parse_selection.hpp"
+#include "tests/error_of.hpp"
 
 namespace {
 
@@ -35,12 +36,7 @@ host_tables tables_of(const std::string& text) {
 const std::string one_line = "[[line]]\nname = \"x\"\n";
 
 std::string refusal(const std::string& text) {
-  try {
-    (void)tables_of(text);
-  } catch (const std::runtime_error& e) {
-    return e.what();
-  }
-  return "";
+  return error_of([&] { return tables_of(text); });
 }
 
 std::size_t veto_named(const std::string& name) {
@@ -378,13 +374,8 @@ TEST(tables, ranges_are_rounded_inwards) {
 
 TEST(tables, a_detector_that_does_not_fit_is_refused) {
   const auto settings = parse_selection(one_line, "s.toml");
-  const auto said = [&](const detector& d, const calibration& c) -> std::string {
-    try {
-      (void)make_tables(d, c, settings, 7);
-    } catch (const std::runtime_error& e) {
-      return e.what();
-    }
-    return "";
+  const auto said = [&](const detector& d, const calibration& c) {
+    return error_of([&] { return make_tables(d, c, settings, 7); });
   };
   const auto said_of = [&](const detector& d) { return said(d, nominal_calibration(d)); };
   EXPECT_EQ(said(koto(), {}), "the detector is not the one of this calibration");
@@ -420,7 +411,8 @@ TEST(tables, a_detector_that_does_not_fit_is_refused) {
 /// A cut that changes in one of the two menus has to change in the other.
 TEST(tables, of_the_suppressed_menu_have_the_cuts_of_the_built_in_one) {
   const auto built_in = default_selection();
-  auto suppressed = read_selection(L3_SOURCE_DIR "/deploy/selection-suppressed.toml");
+  const std::string file = L3_SOURCE_DIR "/deploy/selection-suppressed.toml";
+  auto suppressed = parse_selection(read_text(file), file);
   suppressed.sequence = built_in.sequence;
   suppressed.suppression = built_in.suppression;
   ASSERT_EQ(suppressed.lines.size(), built_in.lines.size());
