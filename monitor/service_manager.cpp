@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
@@ -16,22 +15,6 @@
 #include "transport/system/known_folder.hpp"
 
 namespace l3 {
-namespace {
-
-std::string_view variable(const char* name) {
-  const char* value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): no other thread runs yet
-  return value == nullptr ? "" : value;
-}
-
-std::optional<long long> number(std::string_view text) {
-  long long n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return n;
-}
-
-} // namespace
-
 void wait_for_a_later_start() {
   constexpr std::chrono::seconds pause(12);
   if (!is_a_service()) return;
@@ -44,12 +27,8 @@ void wait_for_a_later_start() {
 }
 
 service_manager service_manager::from_environment() {
-  std::optional<std::chrono::microseconds> watchdog;
-  const auto limit = number(variable("WATCHDOG_USEC"));
-  const auto whose = number(variable("WATCHDOG_PID"));
-  if (limit && *limit > 0 && (!whose || *whose == getpid()))
-    watchdog = std::chrono::microseconds(*limit);
-  return service_manager(std::string(variable("NOTIFY_SOCKET")), watchdog);
+  const char* const socket = std::getenv("NOTIFY_SOCKET"); // NOLINT(concurrency-mt-unsafe)
+  return service_manager(socket == nullptr ? "" : socket);
 }
 
 void service_manager::still_starting(std::chrono::microseconds limit) const {

@@ -14,17 +14,16 @@ namespace l3 {
 
 class service_manager {
 public:
-  /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; call it before other threads start.
+  /// Reads NOTIFY_SOCKET; call it before other threads start.
   static service_manager from_environment();
 
   /// socket: a path, or an abstract name after '@'. Without one there is no service manager and
   /// calls have no effect.
-  explicit service_manager(std::string socket,
-                           std::optional<std::chrono::microseconds> watchdog = {})
-      : socket_(std::move(socket)), watchdog_(watchdog) {}
+  explicit service_manager(std::string socket) : socket_(std::move(socket)) {}
 
   void ready() const { tell("READY=1"); }
   void stopping() const { tell("STOPPING=1"); }
+  /// Call it more often than WatchdogSec of the unit says.
   void alive() const { tell("WATCHDOG=1"); }
   /// Extends the start limit: the daemon is working but not ready yet.
   void still_starting(std::chrono::microseconds limit) const;
@@ -32,15 +31,12 @@ public:
   void status(std::string_view text) const;
 
   [[nodiscard]] bool is_there() const { return !socket_.empty(); }
-  /// alive() must be called more often than this.
-  [[nodiscard]] std::optional<std::chrono::microseconds> watchdog() const { return watchdog_; }
 
 private:
   // Undeliverable messages are dropped: the daemon works without a service manager.
   void tell(std::string_view message) const;
 
   std::string socket_;
-  std::optional<std::chrono::microseconds> watchdog_;
 };
 
 /// Waits before a program ends because something is missing that may come later, such as an address

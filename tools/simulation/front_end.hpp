@@ -77,7 +77,6 @@ public:
   [[nodiscard]] const constants& constants_of(std::uint32_t input) const {
     return constants_[input];
   }
-  [[nodiscard]] const pulse_shape& slow_pulse() const { return slow_pulses_[pulse_forms / 2]; }
 
 private:
   using board_samples = baselines::board; // counts, not yet limited to the digitizer's range

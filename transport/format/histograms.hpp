@@ -18,9 +18,8 @@ namespace l3 {
 
 /// Number of samples for a waveform's noise: every 8 ns of its first 64 ns.
 inline constexpr std::uint32_t noise_samples = 8;
-/// The logarithm of their variance is counted in 1/256 octave, up to most_noise_log.
+/// The logarithm of their variance is counted in 1/256 octave.
 inline constexpr std::uint32_t noise_log_unit = 256;
-inline constexpr std::uint32_t most_noise_log = 32 * noise_log_unit;
 
 /// The sums of one input, over the events whose waveforms were sampled.
 struct channel_sums {

@@ -29,7 +29,6 @@ public:
   [[nodiscard]] bool is_empty() const { return blocks_.blocks == 0; }
   [[nodiscard]] file_owner owner() const { return owner_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  [[nodiscard]] std::uint32_t crc() const { return crc_; }
   /// One JSON object; `software`: the writer of the file.
   [[nodiscard]] std::string sidecar(std::uint64_t number, const std::string& software) const;
 
