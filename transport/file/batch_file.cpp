@@ -101,44 +101,6 @@ template <class... Parts>
       fmt::format("{}: {}", name.string(), fmt::format(what, std::forward<Parts>(parts)...)));
 }
 
-/// Creates the file new. An existing link is removed without touching its target.
-file_descriptor made_anew(const std::filesystem::path& path) {
-  (void)::unlink(path.c_str());
-  return create_file(path, O_WRONLY | O_EXCL | O_NOFOLLOW);
-}
-
-/// A file being written; the destructor removes it unless it is finished.
-class new_file {
-public:
-  explicit new_file(const std::filesystem::path& name)
-      : name_(name), path_(name.string() + ".new"), file_(made_anew(path_)) {
-    if (!file_) fail_for(last_error());
-  }
-  ~new_file() {
-    if (file_) ::unlink(path_.c_str());
-  }
-  new_file(const new_file&) = delete;
-  new_file& operator=(const new_file&) = delete;
-
-  void write(std::span<const std::byte> bytes) {
-    if (const auto error = append_all(file_.get(), bytes)) fail_for(error);
-  }
-  void finish() {
-    if (::fsync(file_.get()) != 0 || ::rename(path_.c_str(), name_.c_str()) != 0)
-      fail_for(last_error());
-    file_ = {};
-  }
-
-private:
-  [[noreturn]] void fail_for(const std::error_code& error) const {
-    fail(path_, "cannot be written: {}", error.message());
-  }
-
-  std::filesystem::path name_;
-  std::filesystem::path path_;
-  file_descriptor file_;
-};
-
 template <class Header>
 Header sealed(Header h) {
   h.crc = header_crc(h);
@@ -241,27 +203,34 @@ std::uint64_t file_bytes(const batch_file& batch) {
 }
 
 void write_batch_file(const std::filesystem::path& name, const batch_file& batch) {
-  new_file out(name);
-  const auto write = [&](const auto& header) { out.write(std::as_bytes(std::span(&header, 1))); };
-  file_header head;
-  head.bytes = file_bytes(batch);
-  head.sections = sections;
-  write(sealed(head));
-  std::uint32_t kind = 0;
-  const auto section = [&](const auto& rows) {
-    const auto bytes = std::as_bytes(std::span(rows));
-    section_header h;
-    h.kind = ++kind;
-    h.row_bytes = sizeof(rows[0]);
-    h.bytes = bytes.size();
-    h.payload_crc = crc32c(bytes);
-    write(sealed(h));
-    out.write(bytes);
-    constexpr std::array<std::byte, alignment> zeros{};
-    out.write(std::span(zeros).first(round_up(bytes.size(), alignment) - bytes.size()));
+  const auto write_all_of_it = [&](int file) {
+    std::error_code error;
+    const auto write = [&](std::span<const std::byte> bytes) {
+      if (!error) error = append_all(file, bytes);
+    };
+    const auto write_header = [&](const auto& h) { write(std::as_bytes(std::span(&h, 1))); };
+    file_header head;
+    head.bytes = file_bytes(batch);
+    head.sections = sections;
+    write_header(sealed(head));
+    std::uint32_t kind = 0;
+    const auto section = [&](const auto& rows) {
+      const auto bytes = std::as_bytes(std::span(rows));
+      section_header h;
+      h.kind = ++kind;
+      h.row_bytes = sizeof(rows[0]);
+      h.bytes = bytes.size();
+      h.payload_crc = crc32c(bytes);
+      write_header(sealed(h));
+      write(bytes);
+      constexpr std::array<std::byte, alignment> zeros{};
+      write(std::span(zeros).first(round_up(bytes.size(), alignment) - bytes.size()));
+    };
+    std::apply([&](const auto&... rows) { (section(rows), ...); }, sections_of(batch));
+    return error;
   };
-  std::apply([&](const auto&... rows) { (section(rows), ...); }, sections_of(batch));
-  out.finish();
+  if (const auto error = write_anew(name, name.string() + ".new", write_all_of_it))
+    fail(name, "cannot be written: {}", error.message());
 }
 
 bool is_batch_file(const std::filesystem::path& name) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -67,17 +68,19 @@ namespace l3 {
          S_ISDIR(found.st_mode); // no file can replace it
 }
 
-/// Replaces the file's content, or leaves it unchanged. The bytes are written and flushed under the
-/// name `trial` in the same folder, then renamed, and the folder is flushed. A link of either name
-/// is replaced, its target untouched. Returns `file_exists` if the name cannot be a file's.
-[[nodiscard]] inline std::error_code write_anew(const std::filesystem::path& file,
-                                                const std::filesystem::path& trial,
-                                                std::span<const std::byte> bytes) {
+/// Replaces the file's content, or leaves it unchanged. `write(descriptor)` writes it under the
+/// name `trial` in the same folder and returns an error, if any. Then it is flushed and renamed,
+/// and the folder is flushed. A link of either name is replaced, its target untouched. Returns
+/// `file_exists` if the name cannot be a file's.
+template <class Write>
+requires std::invocable<Write, int>
+[[nodiscard]] std::error_code write_anew(const std::filesystem::path& file,
+                                         const std::filesystem::path& trial, const Write& write) {
   if (!is_for_a_file(file)) return std::make_error_code(std::errc::file_exists);
   ::unlink(trial.c_str());
   const file_descriptor made = create_file(trial, O_WRONLY | O_EXCL | O_NOFOLLOW);
   if (!made) return last_error();
-  std::error_code error = append_all(made.get(), bytes);
+  std::error_code error = write(made.get());
   if (!error && ::fdatasync(made.get()) != 0) error = last_error();
   if (!error) std::filesystem::rename(trial, file, error);
   if (error) {
@@ -88,6 +91,12 @@ namespace l3 {
   const file_descriptor names(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (names) (void)::fsync(names.get()); // errors are ignored: the content is there anyway
   return {};
+}
+
+[[nodiscard]] inline std::error_code write_anew(const std::filesystem::path& file,
+                                                const std::filesystem::path& trial,
+                                                std::span<const std::byte> bytes) {
+  return write_anew(file, trial, [&](int made) { return append_all(made, bytes); });
 }
 
 /// Whether the error may be temporary: of the disk, of the network, or missing memory.
