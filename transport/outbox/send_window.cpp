@@ -16,8 +16,6 @@ constexpr std::chrono::seconds pause_after_refusal(1);
 /// forward.acknowledge_time_limit.
 constexpr unsigned times_not_taken = 3;
 constexpr std::uint64_t most_credit = 1024; ///< larger values are not used
-/// A receiver that alternates between impossible and possible claims counts as wrong all the time.
-constexpr std::chrono::seconds right_again(3);
 /// With several connections, one without answers for this multiple of its usual time is suspect.
 constexpr int usual_times = 4;
 constexpr std::chrono::milliseconds shortest_patience(250);
@@ -106,12 +104,8 @@ void send_window::acknowledged(const link_header& header, time_point now) {
 /// lies. Believing it would drop blocks that nobody has.
 bool send_window::is_impossible(std::uint64_t stored, time_point now) {
   const std::uint64_t sent = std::max(highest_sent_, source_.lane().possibly_sent);
-  if (stored <= sent) {
-    if (now >= wrong_at_ + right_again) wrong_ = false;
-    return false;
-  }
-  wrong_ = true;
-  wrong_at_ = now;
+  wrong_ = stored > sent;
+  if (!wrong_) return false;
   counters_.impossible.add();
   report_once("the receiver claims to have blocks up to " + std::to_string(stored) +
                   ", but no block after " + std::to_string(sent) +

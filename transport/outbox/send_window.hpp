@@ -151,7 +151,6 @@ private:
   time_point read_at_; ///< last message that shows that the receiver reads recent blocks
   time_point not_before_;
   time_point hello_wanted_at_; ///< when the receiver last asked for a hello
-  time_point wrong_at_;        ///< when it last made an impossible claim
   std::string last_report_;
   line_budget lines_{20, std::chrono::seconds(10)};
 
