@@ -202,23 +202,9 @@ void refuse_other_folder(const std::filesystem::path& folder) {
     refuse(fmt::format("is not a store and holds other files, such as {}", other));
 }
 
-/// Only the last part of the path may be new; otherwise the path is probably mistyped. Creates
-/// nothing.
-void refuse_no_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error))
-    throw command_error(fmt::format("cannot open the folder {}: Not a directory", folder.string()),
-                        exit_missing_resource);
-  std::string why = why_no_folder_of(folder.has_filename() ? folder : folder.parent_path());
-  if (why.empty()) why = why_no_folder(folder);
+/// Only the last part of the path may be new; otherwise the path is probably mistyped.
+void refuse_missing(const std::filesystem::path& folder, const std::string& why) {
   if (!why.empty())
-    throw command_error(fmt::format("cannot make the folder {}: {}", folder.string(), why),
-                        exit_missing_resource);
-}
-
-void make_folder(const std::filesystem::path& folder) {
-  refuse_no_folder(folder);
-  if (const std::string why = why_not_made(folder, is_a_service()); !why.empty())
     throw command_error("cannot make the folder " + folder.string() + ": " + why,
                         exit_missing_resource);
 }
@@ -300,7 +286,7 @@ void look_at_folder(const std::filesystem::path& folder) {
   const auto above = (folder.has_filename() ? folder : folder.parent_path()).parent_path();
   if (comes_with_the_service(above))
     return print_error("out: there is no folder {} yet: the service creates it\n", above.string());
-  refuse_no_folder(folder);
+  refuse_missing(folder, why_no_last_folder(folder));
   if (const std::string why = why_not_writable(folder); !why.empty())
     throw command_error("--out: " + why, exit_missing_resource);
 }
@@ -370,7 +356,7 @@ int receive(const options& o) {
   refuse_no_keys(o);
   refuse_other_folder(o.store.folder);
   look_at_keys(o.receiver, exit_missing_resource);
-  make_folder(o.store.folder);
+  refuse_missing(o.store.folder, why_not_made(o.store.folder, is_a_service()));
   try {
     store_settings settings = o.store;
     settings.software = version_line("koto-l3");

@@ -28,8 +28,7 @@ std::filesystem::path checked(const std::filesystem::path& folder) {
 } // namespace
 
 std::string wrong_with_spool_folder(const std::filesystem::path& folder) {
-  std::string why = why_no_folder_of(folder.has_filename() ? folder : folder.parent_path());
-  if (why.empty()) why = why_no_folder(folder);
+  std::string why = why_no_last_folder(folder);
   std::error_code error;
   if (!why.empty() || !std::filesystem::is_directory(folder, error)) return why;
   try {

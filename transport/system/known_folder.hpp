@@ -47,6 +47,14 @@ namespace l3 {
   return is_set("INVOCATION_ID") && is_set("NOTIFY_SOCKET");
 }
 
+/// Whether another file system than its parent's is mounted at this place.
+[[nodiscard]] inline bool is_mounted(const std::filesystem::path& place) {
+  struct stat here {};
+  struct stat parent {};
+  return ::stat(place.c_str(), &here) == 0 && ::stat((place / "..").c_str(), &parent) == 0 &&
+         here.st_dev != parent.st_dev;
+}
+
 /// Why the folder lies in what may be the bare place of a disk: an empty folder where nothing is
 /// mounted. Empty if it does not, or if the folder exists.
 [[nodiscard]] inline std::string why_bare(const std::filesystem::path& folder) {
@@ -64,9 +72,8 @@ namespace l3 {
 [[nodiscard]] inline std::string why_not_made(std::filesystem::path folder, bool by_service) {
   if (!folder.has_filename()) folder = folder.parent_path();
   std::error_code error;
-  if (std::string why = why_no_folder_of(folder); !why.empty()) return why;
+  if (std::string why = why_no_last_folder(folder); !why.empty()) return why;
   if (std::filesystem::is_directory(folder, error)) return {};
-  if (std::string why = why_no_folder(folder); !why.empty()) return why;
   if (by_service)
     return "it does not exist; mount its disk, or create it with "
            "`install -d -m 750 -o USER " +
