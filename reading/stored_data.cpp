@@ -127,6 +127,7 @@ void stored_data::read_records() {
     }
     if (h.type != record_type::event) continue;
     unit& u = units_.emplace_back();
+    u.place = units_.size() - 1;
     u.offset = at + sizeof h;
     u.bytes = u.event_bytes = h.body_bytes;
     u.crc = h.body_crc;
@@ -141,6 +142,7 @@ void stored_data::read_records() {
 void stored_data::add(const stored_block& block, std::uint32_t file) {
   const block_header& h = block.header;
   unit& u = units_.emplace_back();
+  u.place = units_.size() - 1;
   u.file = file;
   u.session = session_of(h.session, h.run, h.node);
   u.offset = block.payload_offset();
@@ -360,11 +362,20 @@ void payload_reader::walk(const unit& u) {
                  u.events - places.size());
   if (from_.has_room(places.size() * sizeof u.views[0])) {
     u.views.reserve(places.size());
-    for (const event_place& p : places)
-      u.views.push_back(
-          packed_event_view::parse_tables(payload(u).subspan(p.at, p.bytes), u.codec));
+    for (const event_place& p : places) u.views.push_back(parse(u, p));
   }
   u.places = std::move(places);
+}
+
+std::optional<packed_event_view> payload_reader::parse(const unit& u, event_place of) {
+  const bool is_same_codec = like_ && like_codec_ == u.codec;
+  auto found = packed_event_view::parse_tables(payload(u).subspan(of.at, of.bytes), u.codec,
+                                               is_same_codec ? &*like_ : nullptr);
+  if (found) {
+    like_ = found;
+    like_codec_ = u.codec;
+  }
+  return found;
 }
 
 bool payload_reader::has(const unit& u, std::uint32_t index) {
@@ -382,8 +393,7 @@ const packed_event_view* payload_reader::event(const unit& u, std::uint32_t inde
   if (!has(u, index)) return nullptr;
   const event_place of = u.places[index];
   if (begun_ == &u) sum(u, of.at + of.bytes);
-  if (u.views.empty())
-    event_ = packed_event_view::parse_tables(payload(u).subspan(of.at, of.bytes), u.codec);
+  if (u.views.empty()) event_ = parse(u, of);
   const auto& found = u.views.empty() ? event_ : u.views[index];
   return found ? &*found : nullptr;
 }

@@ -46,8 +46,11 @@ struct unit {
   std::uint32_t event_bytes = 0; ///< of the payload without settings
   std::uint32_t events = 0;
   std::uint64_t first_event = 0;
+  std::uint64_t place = 0; ///< among the units
   codec_id codec = codec_id::koto;
   std::optional<std::uint32_t> spill{}; ///< of a record of level-2 data
+
+  [[nodiscard]] bool has(std::uint64_t event) const { return event - first_event < events; }
 
   mutable std::mutex walking; ///< not once_flag: an exception cannot leave pthread_once here
   mutable std::atomic<bool> walked = false;
@@ -108,6 +111,12 @@ public:
   [[nodiscard]] std::uint64_t events() const { return events_; }
   /// The unit of an event; throws std::out_of_range.
   [[nodiscard]] const unit& unit_of(std::uint64_t event) const;
+  /// The same, faster in `near` and the one behind it.
+  [[nodiscard]] const unit& unit_of(std::uint64_t event, const unit& near) const {
+    if (near.has(event)) return near;
+    const bool is_next = near.place + 1 < units_.size() && units_[near.place + 1].has(event);
+    return is_next ? units_[near.place + 1] : unit_of(event);
+  }
   [[nodiscard]] const std::deque<session>& sessions() const { return sessions_; }
   [[nodiscard]] const session& session_of(const unit& u) const { return sessions_[u.session]; }
   /// The settings of all sessions, each once.
@@ -214,6 +223,7 @@ public:
 private:
   void sum(const unit& u, std::uint32_t end);
   void walk(const unit& u);
+  [[nodiscard]] std::optional<packed_event_view> parse(const unit& u, event_place of);
 
   const stored_data& from_;
   const unit* unit_ = nullptr; ///< the last one
@@ -222,6 +232,8 @@ private:
   std::uint32_t summed_ = 0; ///< bytes of it
   std::uint32_t crc_ = 0;    ///< of these
   std::optional<packed_event_view> event_;
+  std::optional<packed_event_view> like_; ///< the last event, of this codec
+  codec_id like_codec_ = codec_id::koto;
 };
 
 } // namespace l3::reading

@@ -56,13 +56,14 @@ std::optional<packed_event_view> packed_event_view::parse(std::span<const std::b
 }
 
 std::optional<packed_event_view> packed_event_view::parse_tables(std::span<const std::byte> bytes,
-                                                                 std::optional<codec_id> codec) {
+                                                                 std::optional<codec_id> codec,
+                                                                 const packed_event_view* like) {
   packed_event_view view;
   if (bytes.size() < sizeof(packed_event)) return std::nullopt;
   view.header_ = load<packed_event>(bytes.data());
   if (view.header_.bytes < sizeof(packed_event)) return std::nullopt;
   view.bytes_ = bytes.first(std::min<std::size_t>(bytes.size(), view.header_.bytes));
-  return view.tables_well_formed(codec) ? std::optional(view) : std::nullopt;
+  return view.tables_well_formed(codec, like) ? std::optional(view) : std::nullopt;
 }
 
 std::span<const std::byte> packed_event_view::summary() const {
@@ -184,40 +185,48 @@ bool packed_event_view::is_board(event_payload kept, packed_board board,
   return rest->size() == board_mask_bytes + rows * sizeof(packed_pulse);
 }
 
-/// The length of the data of boards first … end − 1, if they are in adjacent slots, have one form,
-/// and are not raw, as nearly all. A loop without branches over pairs of boards, because readers of
-/// summaries spend most of their time here. A crate has too few boards for vector instructions.
-std::optional<std::size_t> packed_event_view::bytes_if_regular(std::uint32_t first,
-                                                               std::uint32_t end) const {
-  if (first == end || (board(first).form & board_raw) != 0) return std::nullopt;
-  constexpr std::uint64_t both = 0x1'0000'0001;
-  constexpr std::uint64_t low_halves = 0xffff * both; // slot and form; above them is the length
-  const std::byte* at = bytes_.data() + board_offset(first);
-  std::uint64_t expected = load<std::uint16_t>(at) * both + (std::uint64_t{1} << 32);
-  std::uint64_t differs = 0;
-  std::uint64_t sum = 0;
-  std::uint32_t left = end - first;
-  for (; left >= 2; left -= 2, at += 2 * sizeof(packed_board), expected += 2 * both) {
-    const auto pair = load<std::uint64_t>(at);
-    differs |= pair ^ expected;
-    asm("" : "+r"(differs)); // or the compiler uses vector instructions
-    sum += pair >> 16 & low_halves;
+/// The length of the boards' data, if fragments, slots and forms are those of an event with valid
+/// tables, and no board is raw. Then nothing else can be wrong. Events of a run are nearly all like
+/// the one before, and readers of summaries spend most of their time here.
+std::optional<std::size_t> packed_event_view::bytes_if_like(const packed_event_view& other) const {
+  if (header_.fragments != other.header_.fragments || header_.boards != other.header_.boards)
+    return std::nullopt;
+  const std::byte* const table = bytes_.data() + board_offset(0);
+  const std::byte* const others = other.bytes_.data() + board_offset(0);
+  if (std::memcmp(bytes_.data() + sizeof(packed_event), other.bytes_.data() + sizeof(packed_event),
+                  header_.fragments * sizeof(packed_fragment)) != 0)
+    return std::nullopt;
+  std::uint32_t differs = 0;
+  std::uint32_t any = 0;
+  std::uint32_t sum = 0;
+  for (std::size_t at = 0; at < header_.boards * sizeof(packed_board); at += sizeof(packed_board)) {
+    const auto row = load<std::uint32_t>(table + at);
+    differs |= row ^ load<std::uint32_t>(others + at);
+    any |= row;
+    sum += row >> 16; // the length; slot and form are below
   }
-  if (left != 0) {
-    const auto last = load<std::uint32_t>(at);
-    differs |= last ^ static_cast<std::uint32_t>(expected);
-    sum += last >> 16;
+  const bool is_like = (differs & 0xffff) == 0 && (any >> 8 & board_raw) == 0;
+  return is_like ? std::optional<std::size_t>(sum) : std::nullopt;
+}
+
+bool packed_event_view::tables_well_formed(std::optional<codec_id> codec,
+                                           const packed_event_view* like) {
+  if (header_.bytes % alignment != 0 || header_.summary_bytes % alignment != 0) return false;
+  if (header_.spill > l2::spill_mask || header_.number == 0) return false;
+  const std::size_t at = data_offset();
+  if (at > bytes_.size() || !are_zeros(behind_tables()) || !payload_well_formed()) return false;
+  auto bytes = like != nullptr ? bytes_if_like(*like) : std::nullopt;
+  if (bytes) {
+    limited_boards_ = like->limited_boards_;
+    raw_bytes_ = like->raw_bytes_;
+  } else if (boards_well_formed(codec)) {
+    bytes = bytes_of_boards(0, header_.boards);
   }
-  if ((differs & low_halves) != 0) return std::nullopt;
-  return (sum & 0xffffffff) + (sum >> 32);
+  return bytes && round_up(at + raw_bytes_ + *bytes, alignment) == header_.bytes;
 }
 
 /// All boards have one codec: that of the block, if there is one.
-bool packed_event_view::tables_well_formed(std::optional<codec_id> codec) {
-  if (header_.bytes % alignment != 0 || header_.summary_bytes % alignment != 0) return false;
-  if (header_.spill > l2::spill_mask || header_.number == 0) return false;
-  std::size_t at = data_offset();
-  if (at > bytes_.size() || !are_zeros(behind_tables()) || !payload_well_formed()) return false;
+bool packed_event_view::boards_well_formed(std::optional<codec_id> codec) {
   std::uint32_t boards = 0;
   std::uint32_t forms = 0; // bit n: a board has the form 8 n, whatever its low bits are
   int last_crate = -1;
@@ -225,39 +234,23 @@ bool packed_event_view::tables_well_formed(std::optional<codec_id> codec) {
     const packed_fragment f = fragment(i);
     if (f.crate <= last_crate) return false;
     last_crate = f.crate;
-    if (f.bytes > l2::max_fragment_bytes) return false;
-    if (f.boards > header_.boards - boards) return false;
-    if (f.form == fragment_form::raw) {
-      if (f.boards != 0) return false;
-      at += f.bytes;
-    } else if (f.form == fragment_form::boards) {
-      std::size_t original = l2::fragment_header_bytes + l2::fragment_trailer_bytes;
-      int last_slot = l2::first_slot - 1;
-      bool rises = true;
-      const std::uint32_t end = boards + f.boards;
-      if (const auto bytes = bytes_if_regular(boards, end)) {
-        const packed_board first = board(boards);
-        rises = first.slot > last_slot;
-        last_slot = first.slot + f.boards - 1;
-        forms |= 1U << first.form / 8;
-        limited_boards_ += (first.form & board_limited) != 0 ? f.boards : 0;
-        at += *bytes;
-        original += f.boards * l2::board_bytes;
-        boards = end;
-      }
-      for (; boards < end; ++boards) {
-        const packed_board b = board(boards);
-        rises &= b.slot > last_slot;
-        last_slot = b.slot;
-        forms |= 1U << b.form / 8;
-        limited_boards_ += (b.form & (board_raw | board_limited)) == board_limited ? 1 : 0;
-        at += b.bytes;
-        original += original_bytes(b);
-      }
-      if (!rises || last_slot > l2::last_slot || original != f.bytes) return false;
-    } else {
-      return false;
+    if (f.bytes > l2::max_fragment_bytes || f.boards > header_.boards - boards) return false;
+    if (f.form == fragment_form::raw && f.boards == 0) {
+      raw_bytes_ += f.bytes;
+      continue;
     }
+    if (f.form != fragment_form::boards) return false;
+    std::size_t original = l2::fragment_header_bytes + l2::fragment_trailer_bytes;
+    int last_slot = l2::first_slot - 1;
+    for (const std::uint32_t end = boards + f.boards; boards < end; ++boards) {
+      const packed_board b = board(boards);
+      if (b.slot <= last_slot || b.slot > l2::last_slot) return false;
+      last_slot = b.slot;
+      forms |= 1U << b.form / 8;
+      limited_boards_ += (b.form & (board_raw | board_limited)) == board_limited ? 1 : 0;
+      original += original_bytes(b);
+    }
+    if (original != f.bytes) return false;
   }
   // A board that is neither raw nor limited has the codec; a limited one has KOTO records.
   const auto any_of = [&](unsigned form) { return (forms >> form / 8 & 1) != 0; };
@@ -265,8 +258,7 @@ bool packed_event_view::tables_well_formed(std::optional<codec_id> codec) {
   const bool strong = any_of(board_strong) || any_of(board_strong | board_features);
   if (codec ? (*codec == codec_id::koto ? strong : koto) : koto && strong) return false;
   constexpr std::uint32_t forms_there_are = 0xffff;
-  return forms <= forms_there_are && boards == header_.boards &&
-         round_up(at, alignment) == header_.bytes;
+  return forms <= forms_there_are && boards == header_.boards;
 }
 
 bool packed_event_view::data_well_formed() const {

@@ -57,8 +57,10 @@ public:
   parse(std::span<const std::byte> bytes, std::optional<codec_id> codec = std::nullopt);
   /// Checks all but the boards' data, of which none are read: `bytes` may end behind the tables,
   /// at data_offset(). Only its tables, its summary and its payload table may be used then.
+  /// `like`: an event with this codec. One with the same boards is checked faster.
   [[nodiscard]] static std::optional<packed_event_view>
-  parse_tables(std::span<const std::byte> bytes, std::optional<codec_id> codec = std::nullopt);
+  parse_tables(std::span<const std::byte> bytes, std::optional<codec_id> codec = std::nullopt,
+               const packed_event_view* like = nullptr);
 
   /// Whether these are the data of such a board, of an event that keeps this part.
   [[nodiscard]] static bool is_board(event_payload kept, packed_board board,
@@ -101,9 +103,10 @@ public:
 
 private:
   packed_event_view() = default;
-  [[nodiscard]] bool tables_well_formed(std::optional<codec_id> codec);
-  [[nodiscard]] std::optional<std::size_t> bytes_if_regular(std::uint32_t first,
-                                                            std::uint32_t end) const;
+  [[nodiscard]] bool tables_well_formed(std::optional<codec_id> codec,
+                                        const packed_event_view* like);
+  [[nodiscard]] std::optional<std::size_t> bytes_if_like(const packed_event_view& other) const;
+  [[nodiscard]] bool boards_well_formed(std::optional<codec_id> codec);
   [[nodiscard]] std::size_t board_offset(std::uint32_t index) const {
     return sizeof(packed_event) + header_.fragments * sizeof(packed_fragment) +
            index * sizeof(packed_board);
@@ -116,6 +119,7 @@ private:
 
   packed_event header_;
   std::uint32_t limited_boards_ = 0;
+  std::uint32_t raw_bytes_ = 0; ///< of fragments
   std::span<const std::byte> bytes_;
 };
 

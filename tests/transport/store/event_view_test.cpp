@@ -124,6 +124,31 @@ RC_GTEST_PROP(event_view, of_flipped_bits_is_read_within_its_bounds, (std::uint3
   }
 }
 
+RC_GTEST_PROP(event_view, is_the_same_beside_an_event_like_it, (std::uint32_t seed)) {
+  std::mt19937 random(seed);
+  auto recipe = arbitrary_recipe();
+  recipe.oddities = *rc::gen::arbitrary<bool>();
+  const auto good = test::make_event(recipe, random).packed;
+  const auto like = packed_event_view::parse_tables(good, recipe.codec);
+  RC_ASSERT(like.has_value());
+  const std::uint32_t boards = like->header().boards;
+  const std::size_t first = sizeof(packed_event) + like->fragments() * sizeof(packed_fragment);
+  for (int n = 0; n < 20 && boards > 0; ++n) {
+    auto packed = good;
+    const auto length = [&] {
+      return packed.begin() + static_cast<std::ptrdiff_t>(first + 4 * (random() % boards) + 2);
+    };
+    const auto one = length();
+    std::swap_ranges(one, one + 2, length());
+    if (random() % 2 == 0)
+      packed[first + random() % (4 * boards)] ^= static_cast<std::byte>(1U << random() % 8);
+    const auto alone = packed_event_view::parse_tables(packed, recipe.codec);
+    const auto beside = packed_event_view::parse_tables(packed, recipe.codec, &*like);
+    RC_ASSERT(alone.has_value() == beside.has_value());
+    if (alone) RC_ASSERT(alone->limited_boards() == beside->limited_boards());
+  }
+}
+
 TEST(event_view, refuses_each_broken_rule) {
   std::mt19937 random(3);
   test::event_recipe recipe;
