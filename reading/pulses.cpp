@@ -42,23 +42,21 @@ pulse_measurer::pulse_measurer(const loaded_selection& selection, const channel_
           columns_[c.column] = boards.of(place, slot)->column + c.channel;
 }
 
-bool pulse_measurer::measure(const packed_event_view& event, const pulse_target& to) {
-  const bool whole = decode_event(event, boards_, {samples_, states_});
+bool pulse_measurer::measure(const packed_event_view& event, std::span<const found_board> boards,
+                             const pulse_target& to) {
+  const bool whole = decode_event(event, boards, boards_, {samples_, states_});
   for (std::uint32_t c = 0; c < columns_.size(); ++c)
     to.state[c] =
         columns_[c] != channel_plan::none ? states_[columns_[c]] : plan_.initial_states()[c];
-  for_chosen_boards(
-      event, plan_,
-      [&](std::uint32_t place, packed_board form, std::span<const std::byte> data,
-          const channel_plan::board& chosen) { measure_board(place, form, data, chosen, to); },
-      [](std::uint32_t) {});
+  for (const found_board& board : boards)
+    if (board.form.slot != 0) measure_board(board, to);
   return whole;
 }
 
 /// The states of its channels are those of their samples.
-void pulse_measurer::measure_board(std::uint32_t place, packed_board form,
-                                   std::span<const std::byte> data,
-                                   const channel_plan::board& chosen, const pulse_target& to) {
+void pulse_measurer::measure_board(const found_board& board, const pulse_target& to) {
+  const auto& [place, form, data] = board;
+  const channel_plan::board& chosen = *plan_.of(place, form.slot);
   const std::uint32_t per_channel = plan_.length() / l2::waveform_samples;
   const std::uint32_t number = selection_.tables.first_board[place] + form.slot - l2::first_slot;
   const input_entry* const inputs =

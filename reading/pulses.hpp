@@ -35,13 +35,13 @@ public:
   pulse_measurer(const loaded_selection& selection, const channel_plan& plan,
                  const channel_plan& boards);
 
-  /// Writes states and rows over those of clear_pulses(). Returns false if a chosen board is
-  /// damaged.
-  bool measure(const packed_event_view& event, const pulse_target& to);
+  /// Writes states and rows over those of clear_pulses(). `boards`: those that are chosen. Returns
+  /// false if one is damaged.
+  bool measure(const packed_event_view& event, std::span<const found_board> boards,
+               const pulse_target& to);
 
 private:
-  void measure_board(std::uint32_t place, packed_board form, std::span<const std::byte> data,
-                     const channel_plan::board& chosen, const pulse_target& to);
+  void measure_board(const found_board& board, const pulse_target& to);
 
   const loaded_selection& selection_;
   const channel_plan& plan_;

@@ -5,12 +5,14 @@
 #pragma GCC visibility pop
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <exception>
 #include <new>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "reading/pulses.hpp"
 #include "reading/schema.hpp"
@@ -51,6 +53,42 @@ std::uint64_t row_at(const l3_read_range& range, std::uint64_t i) {
   return range.rows != nullptr ? range.rows[i] : range.first + i;
 }
 
+std::uint32_t index_in(const unit& u, const l3_read_range& range, std::uint64_t i) {
+  return static_cast<std::uint32_t>(row_at(range, i) - u.first_event);
+}
+
+/// Reads payloads in one thread, and looks at events before they are read, so the processor does
+/// not wait for the memory of each in turn.
+struct thread_reader : payload_reader {
+  thread_reader(const stored_data& from, const l3_read_range& of, std::uint64_t before)
+      : payload_reader(from), range(of), end(before) {}
+
+  /// Calls f(unit, event) for an event that is read soon, after some of the unit `now`.
+  template <class F>
+  void look(const unit& now, std::uint64_t place, const F& f) {
+    if (place >= end) return;
+    const unit& u = from().unit_of(row_at(range, place), now);
+    if (u.spill || (!u.walked && !may_read(u))) return;
+    if (const auto* const found = event(u, index_in(u, range, place))) f(u, *found);
+  }
+
+  /// The chosen boards of the event at place n, which are found once.
+  const std::vector<found_board>& boards(std::uint64_t n, const packed_event_view& event,
+                                         const channel_plan& plan) {
+    event_boards& at = soon[n % soon.size()];
+    if (std::exchange(at.place, n) != n) find_boards(event, plan, at.boards);
+    return at.boards;
+  }
+
+  const l3_read_range& range;
+  std::uint64_t end; ///< of the places that it reads
+  struct event_boards {
+    std::uint64_t place = ~std::uint64_t{0};
+    std::vector<found_board> boards{};
+  };
+  std::array<event_boards, 4> soon{};
+};
+
 /// Calls f(reader, unit, i, j) for places i … j − 1 of the range, whose events are in one unit, in
 /// several threads, and returns the sum of its results.
 template <class F>
@@ -64,11 +102,13 @@ std::int64_t for_units(const stored_data& from, const l3_read_range& range, int 
   std::vector<std::exception_ptr> failed(wanted);
   const auto work = [&](std::uint64_t n) {
     try {
-      payload_reader in(from);
-      const std::uint64_t end = range.count * (n + 1) / wanted;
-      for (std::uint64_t i = range.count * n / wanted, j = i; i < end; i = j) {
-        const unit& u = from.unit_of(row_at(range, i));
-        for (j = i + 1; j < end && row_at(range, j) - u.first_event < u.events;) ++j;
+      thread_reader in(from, range, range.count * (n + 1) / wanted);
+      const unit* last = nullptr;
+      for (std::uint64_t i = range.count * n / wanted, j = i; i < in.end; i = j) {
+        const std::uint64_t row = row_at(range, i);
+        const unit& u = last != nullptr ? from.unit_of(row, *last) : from.unit_of(row);
+        for (j = i + 1; j < in.end && u.has(row_at(range, j));) ++j;
+        last = &u;
         sums[n] += f(in, u, i, j);
       }
     } catch (...) {
@@ -83,10 +123,6 @@ std::int64_t for_units(const stored_data& from, const l3_read_range& range, int 
   for (const std::exception_ptr& e : failed)
     if (e) std::rethrow_exception(e);
   return std::accumulate(sums.begin(), sums.end(), std::int64_t{0});
-}
-
-std::uint32_t index_in(const unit& u, const l3_read_range& range, std::uint64_t i) {
-  return static_cast<std::uint32_t>(row_at(range, i) - u.first_event);
 }
 
 /// The channels of a call, planned for the settings of each session.
@@ -121,31 +157,26 @@ bool reads_all(const unit& u, std::uint64_t events, double boards) {
   return u.checked == unit::sum::right ? part >= most : boards >= few;
 }
 
-/// Fetches the chosen boards of the next event, and the tables of the one behind it.
-void look_ahead(payload_reader& in, const unit& u, const l3_read_range& range, std::uint64_t n,
-                std::uint64_t end, const channel_plan& plan) {
-  const auto event = [&](std::uint64_t place) {
-    return place < end ? in.event(u, index_in(u, range, place)) : nullptr;
-  };
-  if (const auto* const e = event(n + 2)) fetch(e->bytes().first(e->data_offset()));
-  if (const auto* const e = event(n + 1))
-    for_chosen_boards(
-        *e, plan, [](auto, auto, auto data, const auto&) { fetch(data); }, [](auto) {});
-}
-
 /// Reads waveforms of events i … j − 1 of the range, which are in one unit, and returns how many
 /// are damaged. read(place in the range, index in the unit) returns false for damage, clear(place)
 /// marks an event as damaged.
 template <class Read, class Clear>
-std::int64_t read_waveforms(payload_reader& in, const unit& u, const l3_read_range& range,
-                            std::uint64_t i, std::uint64_t j, const channel_plan& plan,
+std::int64_t read_waveforms(thread_reader& in, const unit& u, const l3_read_range& range,
+                            std::uint64_t i, std::uint64_t j, const call_plans& plans,
                             double boards, const Read& read, const Clear& clear) {
   const bool may_read = in.may_read(u);
   const bool all = may_read && reads_all(u, j - i, boards);
   if (all) in.begin(u);
   std::vector<std::uint32_t> damaged;
   for (std::uint64_t n = i; may_read && n < j; ++n) {
-    if (!all && !u.spill) look_ahead(in, u, range, n, j, plan);
+    if (!all && !u.spill) {
+      in.look(u, n + 3, [](const unit&, const packed_event_view& event) {
+        fetch(event.bytes().first(event.data_offset()));
+      });
+      in.look(u, n + 2, [&](const unit& of, const packed_event_view& event) {
+        for (const found_board& b : in.boards(n + 2, event, plans.of(in.from(), of))) fetch(b.data);
+      });
+    }
     if (const std::uint32_t index = index_in(u, range, n); !read(n, index))
       damaged.push_back(index);
   }
@@ -241,8 +272,12 @@ std::int64_t l3_read_lists(const l3_reader* reader, l3_read_table table, const l
                                range->rows == nullptr ? nullptr : range->rows + begin};
       if (rows.size() < part.count) rows.resize(part.count);
       for_units(from, part, threads,
-                [&](payload_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
-                  for (; i < end; ++i) rows[i] = read_event(in, u, index_in(u, part, i));
+                [&](thread_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
+                  for (; i < end; ++i) {
+                    in.look(u, i + 4,
+                            [](const unit&, const auto& event) { fetch(event.summary()); });
+                    rows[i] = read_event(in, u, index_in(u, part, i));
+                  }
                   return 0;
                 });
       for (std::uint64_t i = 0; i < part.count; ++i) {
@@ -296,7 +331,7 @@ std::int64_t l3_read_samples(const l3_reader* reader, const l3_read_range* range
     constexpr std::size_t caches = std::size_t{32} << 20; // a third-level cache
     const std::size_t all_bytes = range->count * n_channels * length * sizeof *samples;
     const auto where = all_bytes > caches ? l3::koto::store_to::memory : l3::koto::store_to::caches;
-    const auto decode = [&](payload_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
+    const auto decode = [&](thread_reader& in, const unit& u, std::uint64_t i, std::uint64_t end) {
       const channel_plan& plan = plans.of(from, u);
       const l3::readout& crates = from.settings()[from.settings_of(u)].crates();
       const auto to = [&](std::uint64_t n) -> event_target {
@@ -310,12 +345,14 @@ std::int64_t l3_read_samples(const l3_reader* reader, const l3_read_range* range
       };
       const auto read = [&](std::uint64_t n, std::uint32_t index) {
         if (u.spill) return decode_record(u, in.payload(u), crates, plan, to(n));
-        if (const auto* const event = in.event(u, index)) return decode_event(*event, plan, to(n));
+        if (const auto* const event = in.event(u, index))
+          return decode_event(*event, in.boards(n, *event, plan), plan, to(n));
         clear(n);
         return false;
       };
       const double boards = u.spill ? 1 : static_cast<double>(plan.boards()) / crates.boards();
-      const std::int64_t damaged = read_waveforms(in, u, *range, i, end, plan, boards, read, clear);
+      const std::int64_t damaged =
+          read_waveforms(in, u, *range, i, end, plans, boards, read, clear);
       std::atomic_thread_fence(std::memory_order_seq_cst); // of store_to::memory
       return damaged;
     };
@@ -333,7 +370,7 @@ std::int64_t l3_read_pulses(const l3_reader* reader, const l3_read_range* range,
     const call_plans plans(from, wanted, length);
     const call_plans whole_boards(from, on_boards_of(wanted, length), length);
     const std::size_t rows = n_channels * (length / l3::l2::waveform_samples);
-    const auto measure = [&](payload_reader& in, const unit& u, std::uint64_t i,
+    const auto measure = [&](thread_reader& in, const unit& u, std::uint64_t i,
                              std::uint64_t end) -> std::int64_t {
       const loaded_settings& settings = from.settings()[from.settings_of(u)];
       const l3::loaded_selection* const selection = settings.selection();
@@ -350,10 +387,10 @@ std::int64_t l3_read_pulses(const l3_reader* reader, const l3_read_range* range,
       const auto read = [&](std::uint64_t n, std::uint32_t index) {
         clear(n);
         const auto* const event = in.event(u, index);
-        return event != nullptr && by.measure(*event, to(n));
+        return event != nullptr && by.measure(*event, in.boards(n, *event, plan), to(n));
       };
       const double boards = static_cast<double>(plan.boards()) / settings.crates().boards();
-      return read_waveforms(in, u, *range, i, end, plan, boards, read, clear);
+      return read_waveforms(in, u, *range, i, end, plans, boards, read, clear);
     };
     return for_units(from, *range, threads, measure);
   });

@@ -100,11 +100,11 @@ public:
       if (!decode_beside(b, form, data)) set(b, L3_READ_DAMAGED);
       return;
     }
-    const bool goes_on = run_ != 0 && run_ < runs_.size() && runs_[0].form.form == form.form &&
-                         data.data() == end_of(run_ - 1) &&
+    const bool goes_on = run_ != 0 && run_ < runs_.size() && runs_[0].form == form.form &&
+                         data.data() == runs_[run_ - 1].end &&
                          b.column == runs_[0].board->column + run_ * plan_.channels_per_board();
     if (!goes_on) finish_run();
-    runs_[run_++] = {&b, form, data.data()};
+    runs_[run_++] = {&b, data.data(), data.data() + data.size(), form.form};
   }
 
   void finish_run() {
@@ -141,16 +141,13 @@ public:
   }
 
 private:
-  [[nodiscard]] const std::byte* end_of(std::uint32_t i) const {
-    return runs_[i].data + runs_[i].form.bytes;
-  }
-
   bool decode_in_place(std::uint32_t first, std::uint32_t n) {
     const board_in_place& b = runs_[first];
-    const std::span bytes(b.data, end_of(first + n - 1));
+    const std::span bytes(b.data, runs_[first + n - 1].end);
     const auto samples = to_.samples.subspan(std::size_t{b.board->column} * plan_.length(),
                                              std::size_t{n} * l2::sample_words);
-    if (bytes.empty() || !decode(is_group(b.form), plan_.is_wide(), bytes, samples, to_.where))
+    if (bytes.empty() ||
+        !decode((b.form & board_strong) != 0, plan_.is_wide(), bytes, samples, to_.where))
       return false;
     std::ranges::fill(to_.state.subspan(b.board->column, n * plan_.channels_per_board()),
                       std::uint8_t{L3_READ_PRESENT});
@@ -203,8 +200,9 @@ private:
   std::uint32_t in_place_ = 0; ///< channels that were decoded in place
   struct board_in_place {
     const channel_plan::board* board;
-    packed_board form;
     const std::byte* data;
+    const std::byte* end;
+    std::uint8_t form;
   };
   std::uint32_t run_ = 0; ///< boards that are decoded together
   std::array<board_in_place, most_together> runs_;
@@ -213,26 +211,53 @@ private:
 
 } // namespace
 
-bool decode_event(const packed_event_view& event, const channel_plan& plan,
-                  const event_target& to) {
+void find_boards(const packed_event_view& event, const channel_plan& plan,
+                 std::vector<found_board>& found) {
+  found.clear();
+  std::uint32_t left = plan.boards();
+  std::size_t at = event.data_offset();
+  std::uint32_t board = 0; // whose data begin there
+  std::uint32_t end = 0;   // of the boards of a fragment
+  for (std::uint32_t i = 0; i < event.fragments() && left > 0; ++i) {
+    const packed_fragment fragment = event.fragment(i);
+    const std::uint32_t begin = std::exchange(end, end + fragment.boards);
+    const bool is_raw = fragment.form == fragment_form::raw;
+    if (is_raw) at += fragment.bytes;
+    if (!plan.wants(fragment.crate)) continue;
+    if (is_raw) found.push_back({fragment.crate, {}, {}});
+    at += event.bytes_of_boards(std::exchange(board, begin), begin);
+    for (; board < end && left > 0; ++board) {
+      const packed_board b = event.board(board);
+      if (plan.of(fragment.crate, b.slot) != nullptr) {
+        found.push_back({fragment.crate, b, event.bytes().subspan(at, b.bytes)});
+        --left;
+      }
+      at += b.bytes;
+    }
+  }
+}
+
+bool decode_event(const packed_event_view& event, std::span<const found_board> boards,
+                  const channel_plan& plan, const event_target& to) {
   event_decoder decoder(plan, to, event.header().payload);
-  for_chosen_boards(
-      event, plan,
-      [&](std::uint32_t, packed_board b, std::span<const std::byte> data,
-          const channel_plan::board& chosen) {
-        if (is_wide(b) != plan.is_wide()) {
-          decoder.set(chosen, L3_READ_NO_CHANNEL); // the readout is another
-        } else if ((b.form & board_raw) == 0) {
-          decoder.add(chosen, b, data);
-        } else {
-          constexpr std::size_t second_word = 2;
-          const bool opaque =
-              data.size() >= stored_header_bytes &&
-              (load_big<std::uint16_t>(data.data() + second_word) & l2::compressed_bit) != 0;
-          decoder.take_packet(chosen, data, opaque);
-        }
-      },
-      [&](std::uint32_t place) { decoder.set_crate(place, L3_READ_UNDECODABLE); });
+  for (const auto& [place, form, data] : boards) {
+    if (form.slot == 0) {
+      decoder.set_crate(place, L3_READ_UNDECODABLE);
+      continue;
+    }
+    const channel_plan::board& chosen = *plan.of(place, form.slot);
+    if (is_wide(form) != plan.is_wide()) {
+      decoder.set(chosen, L3_READ_NO_CHANNEL); // the readout is another
+    } else if ((form.form & board_raw) == 0) {
+      decoder.add(chosen, form, data);
+    } else {
+      constexpr std::size_t second_word = 2;
+      const bool opaque =
+          data.size() >= stored_header_bytes &&
+          (load_big<std::uint16_t>(data.data() + second_word) & l2::compressed_bit) != 0;
+      decoder.take_packet(chosen, data, opaque);
+    }
+  }
   return decoder.finish();
 }
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "gpu/codec/waveforms.hpp"
@@ -71,36 +70,20 @@ struct event_target {
   koto::store_to where = koto::store_to::caches;
 };
 
-/// Calls f(place of the crate, board, its data, its chosen channels) for the chosen boards of an
-/// event, in their order, and raw(place of the crate) for chosen crates that are stored raw.
-template <class F, class Raw>
-void for_chosen_boards(const packed_event_view& event, const channel_plan& plan, const F& f,
-                       const Raw& raw) {
-  std::uint32_t left = plan.boards();
-  std::size_t at = event.data_offset();
-  std::uint32_t board = 0; // whose data begin there
-  std::uint32_t end = 0;   // of the boards of a fragment
-  for (std::uint32_t i = 0; i < event.fragments() && left > 0; ++i) {
-    const packed_fragment fragment = event.fragment(i);
-    const std::uint32_t begin = std::exchange(end, end + fragment.boards);
-    const bool is_raw = fragment.form == fragment_form::raw;
-    if (is_raw) at += fragment.bytes;
-    if (!plan.wants(fragment.crate)) continue;
-    if (is_raw) raw(fragment.crate);
-    at += event.bytes_of_boards(std::exchange(board, begin), begin);
-    for (; board < end; ++board) {
-      const packed_board b = event.board(board);
-      if (const auto* const chosen = plan.of(fragment.crate, b.slot)) {
-        f(fragment.crate, b, event.bytes().subspan(at, b.bytes), *chosen);
-        --left;
-      }
-      at += b.bytes;
-    }
-  }
-}
+/// A chosen board of an event; if its slot is 0, a chosen crate that is stored raw.
+struct found_board {
+  std::uint32_t place; ///< of the crate
+  packed_board form;
+  std::span<const std::byte> data;
+};
 
-/// Returns false if a chosen board is damaged.
-bool decode_event(const packed_event_view& event, const channel_plan& plan, const event_target& to);
+/// Replaces `found` by the chosen boards of an event, in its order.
+void find_boards(const packed_event_view& event, const channel_plan& plan,
+                 std::vector<found_board>& found);
+
+/// `boards`: those that are chosen. Returns false if one is damaged.
+bool decode_event(const packed_event_view& event, std::span<const found_board> boards,
+                  const channel_plan& plan, const event_target& to);
 
 /// An event of level-2 data: the body of its record. Returns false if it is damaged.
 bool decode_record(const unit& u, std::span<const std::byte> body, const readout& crates,

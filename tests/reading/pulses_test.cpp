@@ -51,9 +51,9 @@ struct measured_pulses {
 };
 
 /// The pulses of event `index` of the only block of a file.
-measured_pulses measure(const stored_data& data, std::uint32_t index, pulse_measurer& by,
-                        std::size_t columns, std::size_t rows) {
-  measured_pulses found(columns, rows);
+measured_pulses measure(const stored_data& data, std::uint32_t index, const channel_plan& plan,
+                        pulse_measurer& by, std::size_t rows) {
+  measured_pulses found(plan.columns(), rows);
   void* const to[] = {found.pedestal.data(), found.peak.data(), found.peak_sample.data(),
                       found.flags.data(),    found.edge.data(), found.sum.data(),
                       found.energy.data(),   found.time.data()};
@@ -62,7 +62,10 @@ measured_pulses measure(const stored_data& data, std::uint32_t index, pulse_meas
   payload_reader in(data);
   const unit& u = data.unit_of(0);
   const auto* const event = in.event(u, index);
-  EXPECT_TRUE(event != nullptr && by.measure(*event, target));
+  EXPECT_NE(event, nullptr);
+  std::vector<found_board> boards;
+  find_boards(*event, plan, boards);
+  EXPECT_TRUE(by.measure(*event, boards, target));
   return found;
 }
 
@@ -111,8 +114,8 @@ TEST(pulses_of_stored_waveforms, are_those_that_features_have) {
       const std::size_t rows = channels.size() * length / 64;
       for (std::uint32_t i = 0; i < kept.size(); ++i) {
         if (limited[kept[i]].summary.payload != event_payload::features) continue;
-        const auto wanted = measure(*of_whole, i, by, channels.size(), rows);
-        const auto found = measure(*of_limited, i, by, channels.size(), rows);
+        const auto wanted = measure(*of_whole, i, plan, by, rows);
+        const auto found = measure(*of_limited, i, plan, by, rows);
         for (std::size_t n = 0; n < rows; ++n) {
           const std::size_t c = n * 64 / length;
           if (wanted.state[c] != L3_READ_PRESENT) {

@@ -345,7 +345,7 @@ TEST(reading, says_that_a_file_was_cut_or_is_missing) {
   EXPECT_THAT(l3_read_error(), HasSubstr("blocks-000001.kl3"));
   const l3_read_range last{6, 3, nullptr};
   EXPECT_EQ(read_samples(r, last, channel, 64).damaged, 0);
-  EXPECT_EQ(l3_read_open(folder.path().c_str(), 0) == nullptr, false) << "a store may lack files";
+  EXPECT_NE(opened(folder.path()), nullptr) << "a store may lack files";
 }
 
 TEST(reading, refuses_what_is_no_store) {

@@ -121,7 +121,8 @@ private:
 inline void write_file(const std::filesystem::path& path, std::span<const std::byte> content) {
   std::FILE* const file = std::fopen(path.c_str(), "wb");
   require(file != nullptr, "a file can be written");
-  require(std::fwrite(content.data(), 1, content.size(), file) == content.size(), "it has room");
+  require(content.empty() || std::fwrite(content.data(), content.size(), 1, file) == 1,
+          "it has room");
   std::fclose(file);
 }
 

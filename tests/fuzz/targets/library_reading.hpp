@@ -60,16 +60,16 @@ inline void read_waveforms(const l3_reader* reader, std::uint32_t length, std::u
             "a sample has 14 bits, and 0 where there is none");
   }
   constexpr std::size_t step = 37;
-  std::array<std::uint16_t, 256> one{};
-  for (std::size_t w = 0; w < state.size(); w += step) {
-    const l3_read_range event{w / n, 1, nullptr};
-    std::uint8_t of_one = 99;
+  std::vector<std::uint16_t> one(events * length);
+  std::vector<std::uint8_t> of_one(events, 99);
+  for (std::size_t c = 0; c < n; c += step) {
     require(
-        l3_read_samples(reader, &event, &inputs[w % n * 3], 1, length, one.data(), &of_one, 1) >= 0,
+        l3_read_samples(reader, &all, &inputs[c * 3], 1, length, one.data(), of_one.data(), 1) >= 0,
         "a channel can be read, or is marked");
-    require(state[w] != 0 || of_one != 0 ||
-                std::memcmp(one.data(), samples.data() + w * length, 2 * length) == 0,
-            "a channel alone is what it is among all");
+    for (std::size_t e = 0; e < events; ++e)
+      require(state[e * n + c] != 0 || of_one[e] != 0 ||
+                  std::memcmp(&one[e * length], &samples[(e * n + c) * length], 2 * length) == 0,
+              "a channel alone is what it is among all");
   }
   std::vector<std::int32_t> energy(events * n * (length / 64));
   std::array<void*, 8> columns{nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, energy.data()};
