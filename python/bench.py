@@ -104,10 +104,11 @@ def main():
     p.add_argument("store")
     p.add_argument("strong")
     p.add_argument("--events", type=int, default=256)
+    p.add_argument("--skip", type=int, default=0, help="events before these: the kernel reads the first 30 MB of a file in small pieces")
     o = p.parse_args()
     for path in (o.store, o.strong):
         read_from_disk(path)  # before they are mapped: mapped pages stay as they are
-    koto, strong = (l3.open(path).events()[:o.events] for path in (o.store, o.strong))
+    koto, strong = (l3.open(path).events()[o.skip:][:o.events] for path in (o.store, o.strong))
     n = len(koto) // TOGETHER * TOGETHER
     rows = np.flatnonzero(koto.store.menu().channels.length == 64)
     table = []
@@ -132,7 +133,7 @@ def main():
             read_from_disk(path)
 
         def opened(path, column="settings"):
-            events = l3.open(path).events()[:n]
+            events = l3.open(path).events()[o.skip:][:n]
             events.store.menu(), events.raw[column]
             return events
 

@@ -2,6 +2,7 @@
 """Events of a store: columns, lists, samples, pulses, weights."""
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -378,9 +379,9 @@ class Events:
         plan, n, length, of = self._plan(channels)
         shape = (len(self), n, length)
         if out is None:
-            check_memory(2 * int(np.prod(shape)), f"samples of {n} channels of {len(self)} events")
+            check_memory(2 * math.prod(shape), f"samples of {n} channels of {len(self)} events")
             out = np.empty(shape, np.uint16)
-        elif out.dtype != np.uint16 or out.size != np.prod(shape) or not out.flags.c_contiguous:
+        elif out.dtype != np.uint16 or out.size != math.prod(shape) or not out.flags.c_contiguous:
             raise ValueError(f"out must be a C-ordered array of uint16 with shape {shape}")
         samples, state = out.reshape(shape), np.empty(shape[:2], np.uint8)
         for reader, rows, addresses, to in self._parts_of({"samples": samples, "state": state}, plan):
@@ -394,7 +395,7 @@ class Events:
         plan, n, length, of = self._plan(channels)
         described = fields(Tables.PULSES)
         shape = (len(self), n, length // 64)
-        check_memory(int(np.prod(shape)) * 60, f"pulses of {n} channels of {len(self)} events")
+        check_memory(math.prod(shape) * 60, f"pulses of {n} channels of {len(self)} events")
         raw = {name: np.empty(shape, f.dtype) for name, f in described.items()}
         state = np.empty(shape[:2], np.uint8)
         for reader, rows, addresses, to in self._parts_of(raw | {"state": state}, plan):

@@ -133,7 +133,7 @@ def fields(table: Tables) -> dict[str, Field]:
 def _range(rows: Rows | range) -> _Range:
     """The C range. Rows one after the other cost no list."""
     n = len(rows)
-    if n == 0 or isinstance(rows, range) or (int(rows[-1]) - int(rows[0]) == n - 1 and bool((np.diff(rows) == 1).all())):
+    if n == 0 or isinstance(rows, range) or (int(rows[-1]) - int(rows[0]) == n - 1 and bool((rows[1:] > rows[:-1]).all())):
         return _Range(int(rows[0]) if n else 0, n, None)
     kept = np.ascontiguousarray(rows, np.uint64)
     found = _Range(0, n, kept.ctypes.data)
