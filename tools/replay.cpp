@@ -61,6 +61,7 @@ struct options {
   std::uint32_t threads = 1;
   std::uint32_t chunk = 8000;
   std::string drop = "0";
+  std::string duplicate = "0";
   std::uint32_t end_delay_ms = 200;
   std::uint64_t window = 256;
   double timeout = 30;
@@ -121,7 +122,9 @@ int replay(const options& o) {
   const auto rate = o.rate.empty() ? replay_rate{} : from_option("--rate", o.rate, parse_rate);
   const bool udp = to.front().how == destination::protocol::udp;
   const double drop = from_option("--drop", o.drop, parse_probability);
-  if (!udp && drop > 0) throw command_error("--drop is for udp://", exit_usage);
+  const double duplicate = from_option("--duplicate", o.duplicate, parse_probability);
+  if (!udp && (drop > 0 || duplicate > 0))
+    throw command_error("--drop and --duplicate are for udp://", exit_usage);
   if (!udp && o.threads > 1) throw command_error("--threads is for udp://", exit_usage);
   if (o.chunk % 4 != 0) throw command_error("--chunk must be a multiple of 4", exit_usage);
 
@@ -149,6 +152,7 @@ int replay(const options& o) {
     s.loops = o.loops;
     s.chunk_bytes = o.chunk;
     s.drop = drop;
+    s.duplicate = duplicate;
     s.end_delay = std::chrono::milliseconds(o.end_delay_ms);
     s.threads = o.threads;
     report = replay_over_udp(source, s, watch);
@@ -211,6 +215,8 @@ void add_replay(command_line program, command_body& run) {
       .check(in_range(4U, largest_chunk))
       .capture_default_str();
   c.add_option("--drop", o->drop, "UDP: drop datagrams with this probability, such as 1%")
+      .capture_default_str();
+  c.add_option("--duplicate", o->duplicate, "UDP: send datagrams twice with this probability")
       .capture_default_str();
   c.add_option("--end-delay", o->end_delay_ms,
                "UDP with --rate: time from the last event of a spill to its end, such as \"200 "

@@ -46,11 +46,13 @@ protected:
     s.chunk_bytes = 1400;
     s.end_delay = std::chrono::milliseconds(1);
     s.drop = drop_;
+    s.duplicate = duplicate_;
     s.threads = threads_;
     return replay_over_udp(replay_source(folder_ / "a"), s, {});
   }
 
   double drop_ = 0;
+  double duplicate_ = 0;
   std::uint32_t threads_ = 1;
 
 private:
@@ -73,7 +75,7 @@ TEST(udp_replay, tells_long_spills_in_parts) {
   EXPECT_EQ(sum, 70000U);
 }
 
-TEST_F(udp_replays, leave_out_on_purpose) {
+TEST_F(udp_replays, leave_out_and_repeat_on_purpose) {
   const listener far_end;
   const std::size_t whole = 20 * datagrams_per_event + 2;
   const auto sent = [](const replay_report& r) {
@@ -85,6 +87,11 @@ TEST_F(udp_replays, leave_out_on_purpose) {
   EXPECT_GT(less.events_dropped_from, 0U);
   EXPECT_LT(less.events_dropped_from, 20U);
   EXPECT_EQ(sent(less) + less.dropped, whole);
+  drop_ = 0;
+  duplicate_ = 0.3;
+  const auto more = replay(20, 1, {far_end.where()});
+  EXPECT_GT(more.duplicated, 0U);
+  EXPECT_EQ(sent(more), whole);
 }
 
 } // namespace

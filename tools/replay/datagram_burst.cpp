@@ -65,6 +65,11 @@ void datagram_burst::add(const l2::datagram_header& header, std::span<const std:
   d.port = turn();
 }
 
+void datagram_burst::repeat_last() {
+  datagrams_[used_] = datagrams_[used_ - 1];
+  ++used_;
+}
+
 void datagram_burst::take_errors() {
   for (;;) {
     socket_address to;

@@ -35,6 +35,8 @@ public:
   void add(const l2::datagram_header& header, std::span<const std::byte> payload);
   /// Skips the next datagram and its port's turn.
   void leave_out() { turn(); }
+  /// Sends the last datagram twice, to the same port.
+  void repeat_last();
 
   [[nodiscard]] bool full() const { return used_ == limit_; }
   [[nodiscard]] bool empty() const { return used_ == 0; }

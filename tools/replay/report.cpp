@@ -88,6 +88,7 @@ std::string to_table(const replay_report& r) {
          r.trailers, r.ends_of_spill);
     if (r.dropped != 0)
       line(out, "  dropped on purpose   {:12}  from {} events", r.dropped, r.events_dropped_from);
+    if (r.duplicated != 0) line(out, "  sent twice on purpose {:11}", r.duplicated);
     if (r.refused_ends != 0)
       line(out, "  the receiver left before it acknowledged {} ends of spill", r.refused_ends);
     if (r.refused != 0) line(out, "  not received         {:12}  datagrams", r.refused);
@@ -122,6 +123,7 @@ std::string to_json(const replay_report& r) {
         {"trailers", r.trailers},
         {"end_of_spill", r.ends_of_spill},
         {"dropped", r.dropped},
+        {"duplicated", r.duplicated},
         {"refused", r.refused},
         {"refused_ends", r.refused_ends}}},
       {"events_dropped_from", r.events_dropped_from},
@@ -154,6 +156,7 @@ ledger ledger_of(const replay_report& r, bool acknowledging, bool ended) {
   l.datagrams.data = r.data_datagrams;
   l.datagrams.trailers = r.trailers;
   l.datagrams.end_of_spill = r.ends_of_spill;
+  l.datagrams.duplicate = r.duplicated;
   l.bytes.out = r.bytes;
   l.spills = r.spills;
   return l;

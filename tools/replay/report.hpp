@@ -55,7 +55,8 @@ struct replay_report {
   std::uint64_t data_datagrams = 0;
   std::uint64_t trailers = 0;
   std::uint64_t ends_of_spill = 0;
-  std::uint64_t dropped = 0; ///< datagrams left out on purpose
+  std::uint64_t dropped = 0;    ///< datagrams left out on purpose
+  std::uint64_t duplicated = 0; ///< sent twice on purpose
   std::uint64_t events_dropped_from = 0;
   std::uint64_t refused = 0;      ///< datagrams to closed ports
   std::uint64_t refused_ends = 0; ///< refused ends of the last spill: a receiver may end early

@@ -102,6 +102,7 @@ void sender::add_to(replay_report& report, bool whole) {
   report.trailers += report_.trailers;
   report.ends_of_spill += report_.ends_of_spill;
   report.dropped += report_.dropped;
+  report.duplicated += report_.duplicated;
   report.events_dropped_from += report_.events_dropped_from;
   report.sending_seconds = std::max(report.sending_seconds, report_.sending_seconds);
   report.seconds = std::max(report.seconds, in_seconds(pace_.elapsed()));
@@ -196,6 +197,10 @@ bool sender::put(const l2::datagram_header& header, std::span<const std::byte> p
     return false;
   }
   node_->burst.add(header, payload);
+  if (settings_.duplicate > 0 && !node_->burst.full() && random_.chance(settings_.duplicate)) {
+    node_->burst.repeat_last();
+    ++report_.duplicated;
+  }
   return true;
 }
 

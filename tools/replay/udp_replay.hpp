@@ -24,6 +24,7 @@ struct udp_replay_settings {
   std::uint32_t threads = 1;        ///< that send every nth event; from 2 on with fast bursts
   std::uint32_t chunk_bytes = 8000; ///< a multiple of 4
   double drop = 0;                  ///< probability to leave out a datagram
+  double duplicate = 0;             ///< … to send it twice
   std::chrono::nanoseconds end_delay = std::chrono::milliseconds(200);
 };
 
