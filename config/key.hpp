@@ -40,4 +40,7 @@ struct section {
 [[nodiscard]] const std::vector<section>& sections();
 [[nodiscard]] const std::vector<key>& keys();
 
+/// Keys of older versions, in alphabetical order. They are refused with their advice.
+[[nodiscard]] const std::vector<gone_key>& gone_keys();
+
 } // namespace l3

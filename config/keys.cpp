@@ -78,17 +78,15 @@ key endpoint(std::string_view path, Field field, std::string_view text) {
           [=](const daemon_settings& s) { return quote(field(s)); }};
 }
 
-/// `required`: whether it must not be empty.
 template <class Field>
-key file_name(std::string_view path, Field field, std::string_view text, bool required = false) {
+key file_name(std::string_view path, Field field, std::string_view text) {
   return {path,
           text,
           "file name",
-          required ? "any" : R"(any, or "" for none)",
+          R"(any, or "" for none)",
           [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
             const auto* words = v.as<std::string>();
-            if (!words || (required && words->empty()))
-              return refuse(v, "is not a file name in quotes");
+            if (!words) return refuse(v, "is not a file name in quotes");
             if (const auto wrong = wrong_with_path(*words); !wrong.empty())
               return refuse(v, std::string(wrong));
             field(s) = *words;
@@ -307,7 +305,10 @@ const std::vector<key>& keys() {
           "Number of this level-3 node, written into every output block."),
       file_name(
           "run.ledger", [](auto& s) -> auto& { return s.run.ledger; },
-          "Folder of the ledgers, in which each start and run has its own file.", true),
+          "Where the ledger of a run is written: a folder, with \"/\" at its end, in which each "
+          "start and run has its own file; or a file, which each start overwrites if a daemon "
+          "wrote it. The name must not be that of a file in a store or spool (blocks-0…, spool-0…, "
+          "….kl3…)."),
       file_name(
           "run.control", [](auto& s) -> auto& { return s.run.control; },
           "Unix socket through which `koto-l3 run` begins and ends runs, such as "
@@ -581,6 +582,19 @@ const std::vector<key>& keys() {
                       {"warn", "warn"},
                       {"error", "error"}},
           "Lowest severity that is logged.")),
+  };
+  return all;
+}
+
+const std::vector<gone_key>& gone_keys() {
+  static const std::vector<gone_key> all{
+      {"compute.fault", "only tests choose a device that fails; delete the line"},
+      {"compute.renew_after", "a daemon whose device stays lost ends between spills with exit code "
+                              "75, and the service manager starts it again; delete the line"},
+      {"compute.restarts", "the device is tried again as long as it fails; delete the line"},
+      {"selection.hot_inputs", "hot inputs are only reported; mark an input as dead in "
+                               "selection.calibration"},
+      {"tcp.silence_limit", "the kernel's keep-alive finds a dead sender; delete the line"},
   };
   return all;
 }

@@ -30,7 +30,7 @@ public:
     const toml_table whole(root, file, wrong);
     std::vector<std::string_view> names;
     for (const section& s : sections()) names.push_back(s.name);
-    whole.allow({}, names);
+    whole.allow({}, names, {}, gone_keys());
     for (const auto name : names)
       whole.inner(name, [&](const toml_table& table) { read_section(table); });
     check_together(file, wrong);
@@ -46,7 +46,7 @@ private:
       names.push_back(name);
       if (const auto* value = table.find(name)) read_key(table, k, name, *value);
     }
-    table.allow({}, names, paths_);
+    table.allow({}, names, paths_, gone_keys());
   }
 
   void read_key(const toml_table& table, const key& k, std::string_view name,

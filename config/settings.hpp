@@ -18,8 +18,8 @@ namespace l3 {
 struct run_settings {
   std::uint32_t number = 1;
   std::uint32_t node = 0;
-  std::string ledger = "koto-l3d-ledgers"; ///< folder
-  std::string control;                     ///< unix socket; empty: one run as long as the daemon
+  std::string ledger = "koto-l3d-ledgers/"; ///< a folder if it ends in '/'; empty: no ledger
+  std::string control;                      ///< unix socket; empty: one run as long as the daemon
   std::chrono::nanoseconds drain_time_limit = std::chrono::seconds(9);
 };
 

@@ -141,8 +141,9 @@ start_check check_start(const daemon_settings& s) {
       wrong = why_not_writable(s.spool.folder);
       return wrong.empty() ? wrong : fmt::format("spool.folder = {}: {}", s.spool.folder, wrong);
     });
-  look("run.ledger", above(s.run.ledger),
-       [&] { return ledger_place(s.run.ledger, s.run.node).why_not_here(); });
+  if (!s.run.ledger.empty())
+    look("run.ledger", above(s.run.ledger),
+         [&] { return ledger_place(s.run.ledger, s.run.node).why_not_here(); });
   if (!s.run.control.empty())
     look("run.control", above(s.run.control), [&] { return wrong_with_socket(s.run.control); });
   for (const auto& [key, host] :

@@ -81,6 +81,11 @@ std::vector<std::string> mistakes_in(const loaded_config& config) {
   } catch (const bad_file& e) {
     tell(e.all());
   }
+  if (!s.run.control.empty() && !s.run.ledger.ends_with('/'))
+    mistakes.push_back(fmt::format(
+        "run.ledger = \"{}\" is not a folder: with run.control it must be one, with \"/\" at its "
+        "end; each run has its ledger there, and the daemon finds the used run numbers there",
+        s.run.ledger));
   try {
     if (!s.farm.password.empty()) static_cast<void>(read_secret_line(s.farm.password));
   } catch (const std::runtime_error& e) {

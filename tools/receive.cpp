@@ -194,8 +194,7 @@ void refuse_other_folder(const std::filesystem::path& folder) {
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
     const std::string name = at->path().filename().string();
-    const bool is_data = name.starts_with("blocks-") || name.find(".kl3") != name.npos;
-    if (is_data || name == ledger_name) return;
+    if (name == ledger_name || is_name_of_stored_data(name)) return;
     if (!name.starts_with('.') && name != "lost+found") other = name;
   }
   if (!other.empty())

@@ -47,7 +47,8 @@ void toml_table::complain(std::string_view key, const toml_value& element,
 
 void toml_table::allow(const std::vector<std::string_view>& required,
                        const std::vector<std::string_view>& optional,
-                       const std::vector<std::string_view>& elsewhere) const {
+                       const std::vector<std::string_view>& elsewhere,
+                       const std::vector<gone_key>& gone) const {
   for (const auto key : required)
     if (!has(key)) complain(key, "is missing");
   std::vector<std::string_view> known = required;
@@ -55,8 +56,14 @@ void toml_table::allow(const std::vector<std::string_view>& required,
   for (const toml_value& v : values()) {
     if (std::find(known.begin(), known.end(), v.key) != known.end()) continue;
     if (wrong_->full()) return;
+    const source_place at{*file_, v.key_line, v.key_column};
+    const auto removed = std::ranges::find(gone, path(v.key), &gone_key::path);
+    if (removed != gone.end()) {
+      wrong_->add(at, "{} was removed: {}", removed->path, removed->advice);
+      continue;
+    }
     const auto meant = nearest(path(v.key), elsewhere);
-    wrong_->add({*file_, v.key_line, v.key_column}, "{} is not a key; {}", path(v.key),
+    wrong_->add(at, "{} is not a key; {}", path(v.key),
                 meant.empty() ? suggest(v.key, known) : fmt::format("did you mean {}?", meant));
   }
 }

@@ -14,6 +14,12 @@
 
 namespace l3 {
 
+/// A key, or a whole table, of an older version.
+struct gone_key {
+  std::string_view path;   ///< "table.key"
+  std::string_view advice; ///< the remedy, as the rest of a sentence
+};
+
 class toml_table {
 public:
   /// Views the whole file that `root` was parsed from. Refers to all three arguments.
@@ -36,11 +42,12 @@ public:
   void complain(std::string_view key, const toml_value& element, std::string_view text) const;
   [[nodiscard]] complaints& wrong() const { return *wrong_; }
 
-  /// Reports missing required keys and unknown keys. For an unknown key it suggests the nearest
-  /// name in `elsewhere` ("table.key") or in the two lists.
+  /// Reports missing required keys and unknown keys. For an unknown key it gives the advice in
+  /// `gone`, or else suggests the nearest name in `elsewhere` ("table.key") or in the two lists.
   void allow(const std::vector<std::string_view>& required,
              const std::vector<std::string_view>& optional,
-             const std::vector<std::string_view>& elsewhere = {}) const;
+             const std::vector<std::string_view>& elsewhere = {},
+             const std::vector<gone_key>& gone = {}) const;
 
   /// Calls f with the inner table of that name, if it exists.
   template <class F>

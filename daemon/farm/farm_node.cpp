@@ -106,13 +106,9 @@ std::vector<std::string> farm_node::add_menu(farm_order& order) const {
   }
 }
 
-std::string farm_node::beside_ledgers(const std::string& name) const {
-  return (std::filesystem::path(settings_.run.ledger) / name).string();
-}
-
 /// Returns why the menu cannot be written, or an empty string.
 std::string farm_node::write_menu(const farm_order& order, const std::string& name) const {
-  const std::string trial = beside_ledgers(fmt::format("node{}.menu.trial", number()));
+  const std::string trial = fmt::format("{}node{}.menu.trial", settings_.run.ledger, number());
   const std::error_code error = write_anew(name, trial, bytes_of(order.menu_text));
   return error ? fmt::format("the menu cannot be written to {}: {}", name, error.message())
                : std::string();
@@ -145,7 +141,7 @@ std::vector<std::string> farm_node::reasons_against(const farm_order& order) con
     reasons.push_back(std::move(r));
   std::string menu = order.menu;
   if (!order.menu_text.empty()) {
-    menu = beside_ledgers(fmt::format("node{}.menu.asked", number()));
+    menu = fmt::format("{}node{}.menu.asked", settings_.run.ledger, number());
     if (std::string wrong = write_menu(order, menu); !wrong.empty()) {
       reasons.push_back(std::move(wrong));
       return reasons;
@@ -167,7 +163,8 @@ std::string farm_node::begin(const farm_order& order) {
   std::string menu = order.menu;
   if (!order.menu_text.empty()) {
     // The ledger names the menu's file, which stays beside it.
-    menu = beside_ledgers(fmt::format("menu-{:08x}.toml", crc32c(bytes_of(order.menu_text))));
+    menu =
+        fmt::format("{}menu-{:08x}.toml", settings_.run.ledger, crc32c(bytes_of(order.menu_text)));
     if (std::string wrong = write_menu(order, menu); !wrong.empty()) return wrong;
   }
   if (std::string wrong = why_other_selection(order, menu); !wrong.empty()) return wrong;

@@ -37,7 +37,6 @@ public:
   void stop();
 
 private:
-  [[nodiscard]] std::string beside_ledgers(const std::string& name) const;
   [[nodiscard]] std::string write_menu(const farm_order& order, const std::string& name) const;
   [[nodiscard]] std::string why_other_selection(const farm_order& order,
                                                 const std::string& menu) const;

@@ -2,10 +2,12 @@
 #include "daemon/monitor/run_record.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <utility>
 
 #include <fmt/format.h>
@@ -56,12 +58,9 @@ std::string describe_crash(const run_record& r) {
 }
 
 run_record_file::run_record_file(std::string file, const run_record& now)
-    : file_(std::move(file)), started_(nanoseconds_since_1970()),
-      descriptor_(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, owner_and_group)) {
-  if (!descriptor_) {
-    set_error(last_error().message());
-    return;
-  }
+    : file_(std::move(file)), started_(nanoseconds_since_1970()) {
+  open();
+  if (descriptor_ < 0) return;
   next_ = now;
   next_->started = started_;
   write(*next_); // now, to allocate the file's block, even if the disk fills up later
@@ -69,9 +68,25 @@ run_record_file::run_record_file(std::string file, const run_record& now)
 }
 
 run_record_file::~run_record_file() {
-  if (!writer_.joinable()) return;
-  writer_.request_stop();
-  writer_.join();
+  if (writer_.joinable()) {
+    writer_.request_stop();
+    writer_.join();
+  }
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void run_record_file::open() {
+  descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW,
+                       owner_and_group);
+  if (descriptor_ < 0) return set_error(last_error().message());
+  // The daemon that owns the file is alive, so it has not crashed. A file system may have no locks.
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(std::exchange(descriptor_, -1));
+    return set_error("it belongs to another daemon (run.ledger)");
+  }
+  run_record before;
+  if (pread(descriptor_, &before, sizeof before, 0) != static_cast<ssize_t>(sizeof before)) return;
+  if (before.magic == run_record::right_magic && before.ended == 0) crashed_ = before;
 }
 
 void run_record_file::note(run_record now) {
@@ -99,7 +114,7 @@ void run_record_file::write_when_told(const std::stop_token& stop) {
 void run_record_file::write(const run_record& r) {
   constexpr auto slow = std::chrono::seconds(4);
   const auto began = steady_clock::now();
-  const bool well = pwrite(descriptor_.get(), &r, sizeof r, 0) == static_cast<ssize_t>(sizeof r);
+  const bool well = pwrite(descriptor_, &r, sizeof r, 0) == static_cast<ssize_t>(sizeof r);
   const bool in_time = steady_clock::now() - began < slow;
   set_error(!well ? last_error().message() : in_time ? "" : "its disk is slow");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records what a crash cost. A daemon writes the outcomes of its events twice a second into a small
-// file beside the ledger, LEDGER.live, and at the end that it ended properly. A start that finds a
-// file without that mark logs the outcomes of that run, and an upper limit of the events in memory.
-// A separate thread writes the file, so that a hanging disk blocks no other thread. The format is
-// in docs/formats.md, section 13.
+// file beside the ledger, FILE.live, and at the end that it ended properly. A start that finds a
+// file without that mark logs the outcomes of the previous run, and an upper limit of the events in
+// memory. A separate thread writes the file, so that a hanging disk blocks no other thread. The
+// format is in docs/formats.md, section 13.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +15,6 @@
 
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/run_record.hpp"
-#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 
@@ -28,13 +27,16 @@ namespace l3 {
 
 class run_record_file {
 public:
-  /// Begins the record. If the file cannot be used, no record is kept, and the daemon starts
-  /// anyway.
+  /// Reads the record of the previous run and begins a new one. If the file cannot be used, no
+  /// record is kept, and the daemon starts anyway.
   run_record_file(std::string file, const run_record& now);
   /// Writes the final record.
   ~run_record_file();
   run_record_file(const run_record_file&) = delete;
   run_record_file& operator=(const run_record_file&) = delete;
+
+  /// The record of the previous run if it did not end properly.
+  [[nodiscard]] const std::optional<run_record>& crashed() const { return crashed_; }
 
   /// Why a crash now would leave its losses unknown; empty if the latest counts are written.
   [[nodiscard]] std::string error() const;
@@ -42,13 +44,15 @@ public:
   void note(run_record now);
 
 private:
+  void open();
   void write_when_told(const std::stop_token& stop);
   void write(const run_record& r);
   void set_error(std::string why);
 
   std::string file_;
+  std::optional<run_record> crashed_;
   std::uint64_t started_ = 0;
-  file_descriptor descriptor_; // empty: no record is kept
+  int descriptor_ = -1; // -1: no record is kept
 
   mutable std::mutex mutex_;
   std::condition_variable_any told_;

@@ -31,7 +31,8 @@ std::optional<std::uint64_t> room_in(const std::filesystem::path& folder) {
 std::vector<known_folder> folders_of(const daemon_settings& s) {
   std::vector<known_folder> all;
   if (!s.spool.folder.empty()) all.emplace_back(s.spool.folder);
-  all.emplace_back(s.run.ledger);
+  if (!s.run.ledger.empty())
+    all.emplace_back("." / std::filesystem::path(s.run.ledger).parent_path());
   return all;
 }
 
@@ -47,7 +48,7 @@ std::vector<std::string> disk_shortages(const daemon_settings& s) {
   };
   needs(s.spool.folder, s.spool.floor.bytes + spool::segment_bytes(s.spool),
         "spool.floor and spool.segment");
-  needs(s.run.ledger, room_for_ledger, "the ledger");
+  if (s.run.ledger.ends_with('/')) needs(s.run.ledger, room_for_ledger, "the ledger");
   return all;
 }
 

@@ -83,8 +83,10 @@ run_host::run_host(const daemon_settings& settings, render_function renders, mem
   if (why.empty() && !spool.empty()) why = why_not_made(spool, is_a_service());
   if (!why.empty())
     throw std::runtime_error(fmt::format("spool.folder: cannot use {}: {}", spool, why));
-  ledgers_.prepare();
-  ledger_folder_.emplace(settings.run.ledger);
+  if (!ledgers_.none()) {
+    ledgers_.prepare();
+    ledger_folder_.emplace("." / std::filesystem::path(settings.run.ledger).parent_path());
+  }
   const std::string& dumps = settings.compute.dumps;
   if (!dumps.empty()) why = why_not_made(dumps, is_a_service());
   if (!why.empty()) log_warning("compute.dumps: failed batches are not kept: {}", why);
@@ -99,11 +101,13 @@ void run_host::keep_ports() {
 }
 
 void run_host::tell_of_crashes() {
-  for (const run_record& r : ledgers_.take_crashed()) {
-    log_warning("{}", describe_crash(r));
-    crashed_ = true;
-    lost_by_crashes_ += in_memory(r);
-  }
+  for (const run_record& r : ledgers_.take_crashed()) tell_of(r);
+}
+
+void run_host::tell_of(const run_record& crashed) {
+  log_warning("{}", describe_crash(crashed));
+  crashed_ = true;
+  lost_by_crashes_ += in_memory(crashed);
 }
 
 void run_host::go_without_run(bool in_a_spill) {
@@ -196,7 +200,7 @@ void run_host::take_node() {
   node_->add_event_pages(event_pages_);
   used_numbers_.insert(of_next_.run.number);
   number_that_begins_.reset();
-  ledger_file_ = ledgers_.file_of(account());
+  ledger_file_ = ledgers_.none() ? std::string() : ledgers_.file_of(account());
 }
 
 ended_run_view run_host::losses() const {
@@ -216,7 +220,7 @@ ledger run_host::account() const {
 
 void run_host::announce() {
   const ledger first = account();
-  begin_ledger(first);
+  if (!ledgers_.none()) begin_ledger(first);
   log_info("ready: run {}, node {}, kernels on {}", first.run, settings_.run.node,
            node_->backend());
 }
@@ -229,8 +233,9 @@ void run_host::begin_ledger(const ledger& account) {
     log_warning("run.ledger: run number {} could not be recorded beside the ledgers: {}; without "
                 "its ledger a later start does not know that it was used",
                 account.run, error.message());
-  tell_of_crashes(); // before this run has a record
+  tell_of_crashes(); // before the record of this run, which a file system without locks cannot hold
   record_.emplace(ledger_place::record_beside(ledger_file_), record_of(account));
+  if (record_->crashed()) tell_of(*record_->crashed());
 }
 
 /// Never in another folder than that of the start, such as the bare place of its disk.
@@ -243,6 +248,7 @@ void run_host::write(const ledger& account) {
 
 /// Returns false if the ledger cannot be written.
 bool run_host::end_ledger(const ledger& account) {
+  if (ledgers_.none()) return true;
   run_record last = record_of(account);
   last.ended = 1;
   if (record_) record_->note(last); // written beside the ledger: the end waits once for a slow disk
@@ -255,7 +261,7 @@ bool run_host::end_ledger(const ledger& account) {
   }
   const bool written = ledger_error_.empty();
   record_.reset();
-  if (written) std::remove(ledger_place::record_beside(ledger_file_).c_str());
+  if (written) ledgers_.drop_record(ledger_file_);
   return written;
 }
 

@@ -101,7 +101,7 @@ public:
 
   /// Keeps the ports bound from now on.
   void keep_ports();
-  /// Logs which earlier runs crashed.
+  /// Logs which earlier runs crashed, if ledgers are in a folder.
   void tell_of_crashes();
   /// Drops and counts datagrams until a run begins, and watches the spool. Does nothing if it
   /// already does. `in_a_spill`: data of a spill came before.
@@ -168,6 +168,7 @@ private:
   void begin_ledger(const ledger& account);
   void write(const ledger& account);
   [[nodiscard]] bool end_ledger(const ledger& account);
+  void tell_of(const run_record& crashed);
 
   const time_point started_at_ = steady_clock::now();
   const double started_ = 1e-9 * static_cast<double>(nanoseconds_since_1970());

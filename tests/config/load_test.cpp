@@ -37,7 +37,7 @@ TEST(load, every_kind_of_value_reaches_its_setting) {
   const loaded_config c = read_config(R"(
 [run]
 number = 77
-ledger = "accounts"
+ledger = ""
 [readout]
 crates = ["3: 4 x 125 MHz", "7-8: 2 x 500 MHz"]
 [building]
@@ -59,7 +59,7 @@ rate = "unlimited"
                                       "l3.toml");
   ASSERT_TRUE(c.ok()) << to_string(c.errors.front());
   EXPECT_EQ(c.settings.run.number, 77U);
-  EXPECT_EQ(c.settings.run.ledger, "accounts");
+  EXPECT_EQ(c.settings.run.ledger, "");
   ASSERT_EQ(c.settings.building.crates.size(), 3U);
   EXPECT_EQ(c.settings.building.crates.crates[2],
             (crate_readout{8, 2, board_kind::sampling_500_mhz}));
@@ -199,6 +199,14 @@ TEST(load, processors_are_a_list_or_chosen) {
     const texts found = errors_of("node.processors = " + wrong);
     ASSERT_EQ(found.size(), 1U) << wrong;
     EXPECT_NE(found[0].find(R"(is neither "auto" nor a list like)"), std::string::npos) << found[0];
+  }
+}
+
+TEST(load, a_removed_key_is_refused_with_its_replacement) {
+  for (const gone_key& k : gone_keys()) {
+    EXPECT_EQ(errors_of(std::string(k.path) + " = 1"),
+              texts{fmt::format("l3.toml:1:{}: {} was removed: {}", k.path.find('.') + 2, k.path,
+                                k.advice)});
   }
 }
 

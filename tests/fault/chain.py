@@ -39,7 +39,7 @@ class Node(RunControl):
         binds = (("udp", self.ports.udp), ("tcp", self.ports.tcp), ("monitor", self.ports.monitor))
         config = self.chain.write_config(f"node-{self.number}.toml", **harness.merged(
             {name: {"bind": f"{self.host}:{port}"} for name, port in binds},
-            {"run": {"node": self.number, "ledger": str(self.folder / "ledgers")}, "spool": {"folder": str(self.folder / "spool")}},
+            {"run": {"node": self.number, "ledger": str(self.folder / "daemon-ledger.json")}, "spool": {"folder": str(self.folder / "spool")}},
             self.settings, sections))
         self.daemon = self.chain.keep(harness.Daemon(config, self.ports, self.folder, space=self.space))
         self.daemon.host = self.host

@@ -210,7 +210,7 @@ class Daemon(Program):
 
     def __init__(self, config, ports, folder, environment=None, space=None):
         self.ports = ports
-        self.ledgers = folder / "ledgers"
+        self.ledger_file = folder / "daemon-ledger.json"
         self.config = config
         super().__init__([BIN / "koto-l3d", "--config", config], folder / "daemon.log", environment, space)
 
@@ -264,11 +264,6 @@ class Daemon(Program):
         """Bytes in the sockets of its UDP ports. What the sender shall pace itself by: a shared processor is no loss."""
         with open("/proc/net/udp", "rb") as f:
             return bytes_waiting(f, self.ports.udp)
-
-    @property
-    def ledger_file(self):
-        """That of the latest start."""
-        return max(self.ledgers.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
 
     def ledger(self):
         return json.loads(self.ledger_file.read_text())
@@ -345,7 +340,7 @@ class Stage:
     def write_config(self, name="l3.toml", **sections):
         """A configuration for this test's ports; sections={"key": value} add to it or change it."""
         all_of_it = merged({
-            "run": {"number": 7, "node": 3, "ledger": str(self.folder / "ledgers")},
+            "run": {"number": 7, "node": 3, "ledger": str(self.folder / "daemon-ledger.json")},
             "readout": {"crates": self.crate_lines},
             "building": {"chunk_bytes": self.chunk_bytes},
             "udp": {"bind": f"{self.input_host}:{self.ports.udp}", "ports": UDP_PORTS},

@@ -77,7 +77,6 @@ class Reading(harness.SystemTest):
         self.says(MISSING, "no store: no file blocks-*.kl3 or spool-*.kl3 in ", "extract", self.store, self.folder / "new.bin")
         daemon = self.start_daemon()
         daemon.wait_for(lambda s: not s["spool"]["events"], "the spool sent")
-        self.info(f"{daemon.ledger_file}.live", kind="run_record", run=7, ended_properly=False)
         self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 0)
         for path, kind in ((self.store, "store"), (harness.store_file(self.store), "store_file")):
@@ -86,8 +85,9 @@ class Reading(harness.SystemTest):
             self.assertEqual([(s["run"], s["node"], s["events"]) for s in said["sessions"] if s["events"]], [(7, 3, EVENTS)])
             said = self.assert_samples(path, 5, "--run", 7)
             self.assertEqual((said["run"], said["stored"]["node"], said["stored"]["more"]), (7, 3, 0))
-        self.info(daemon.ledger_file, kind="ledger", program="koto-l3d", clean=True)
+        self.info(self.folder / "daemon-ledger.json", kind="ledger", program="koto-l3d", clean=True)
         self.info(self.store / "ledger.json", program="receive")
+        self.info(self.folder / "daemon-ledger.json.live", kind="run_record", run=7, ended_properly=True)
         self.info(harness.store_file(self.store).with_suffix(".json"), kind="sidecar", run=7, damage=[])
         # The settings in a store say what was read out: a selection for another readout does not judge its events.
         self.says(78, "built-in detector.toml: describes KOTO's readout", "select", self.store)
@@ -121,29 +121,28 @@ class Reading(harness.SystemTest):
         """Run 8 is of another node, whose receiver is killed and started anew. It sends the same numbers, and loses the last event: run 7 does not
         make that good, nor is it mixed with it."""
         receiver, last = self.start_receiver(), EVENTS - 1
-        daemon = self.start_daemon()
-        self.fill_store(daemon)
+        self.fill_store(self.start_daemon())
         self.assertIs(self.run_for_json("verify", self.sent, self.store)["receiver_ledger_final"], False)
-        of_7 = daemon.ledger_file
+        of_daemon = self.folder / "daemon-ledger.json"
+        of_daemon.rename(self.folder / "ledger-7.json")
         daemon = self.start_daemon(run={"number": 8, "node": 4})
         daemon.wait_for(lambda s: s["receiver"]["connected"], "the receiver")
         receiver.kill()
         receiver = self.start_receiver()
         self.fill_store(daemon, last, clean=False)
-        of_8 = daemon.ledger_file
         self.assertEqual(receiver.stop(), 0)
         self.assertEqual(self.owners(), {(7, 3): 1, (8, 4): 1})
         self.info(self.store, files=2, files_complete=2, damage=[], runs=[7, 8])
         self.says(FAILED, "runs 7 and 8 are stored with the same event numbers: choose the sent one with --run", "verify", self.sent, self.store)
         self.says(FAILED, "no block of run 9 is stored, only of runs 7 and 8", "verify", self.sent, self.store, "--run", "9")
         self.says(FAILED, f"it holds {EVENTS + last} events of spills 3 to 3 of runs 7 and 8", "inspect", self.store, "--run", "7", "--event", "3/99")
-        for choice in (("--run", "8"), ("--ledger", of_8)):
+        for choice in (("--run", "8"), ("--ledger", of_daemon)):
             said = self.run_for_json("verify", self.sent, self.store, *choice, code=FAILED)
             self.assertEqual((said["runs"], said["runs_not_compared"], said["events"]["missing"], said["events"]["extra"]), ([8], [7], 1, 0))
-        for choice in (("--run", "7"), ("--ledger", of_7)):
+        for choice in (("--run", "7"), ("--ledger", self.folder / "ledger-7.json")):
             said = self.run_for_json("verify", self.sent, self.store, *choice)
             self.assertEqual((said["runs"], said["events"]["equal"], said["receiver_ledger_final"]), ([7], EVENTS, True))
-        self.tool("verify", self.sent, self.store, "--run", "7", "--ledger", of_8, code=FAILED, says="is of run 8, which is not compared: leave it out")
+        self.tool("verify", self.sent, self.store, "--run", "7", "--ledger", of_daemon, code=FAILED, says="is of run 8, which is not compared: leave it out")
 
 
 class Names(Selecting):

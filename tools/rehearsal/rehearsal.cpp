@@ -42,7 +42,7 @@ std::string program(const char* name) { return (program_folder() / name).string(
 void write_configuration(const rehearsal_plan& plan, const addresses& at,
                          const std::filesystem::path& file) {
   std::ofstream out(file);
-  out << "[run]\nledger = \"" << (plan.folder / "ledgers").string()
+  out << "[run]\nledger = \"" << (plan.folder / "daemon-ledger.json").string()
       << "\"\ndrain_time_limit = \"60 s\"\n"
       << "[udp]\nbind = \"127.0.0.1:" << at.udp << "\"\nports = " << udp_ports << "\n"
       << "[tcp]\nbind = \"127.0.0.1:" << at.tcp << "\"\n"
@@ -300,13 +300,6 @@ private:
       problem(fmt::format("{} ended with {}{}", name, *code, see_log(log(its_log))));
   }
 
-  /// The only one, as the daemon starts once.
-  [[nodiscard]] std::filesystem::path daemon_ledger() const {
-    for (const auto& file : std::filesystem::directory_iterator(plan_.folder / "ledgers"))
-      if (file.path().extension() == ".json") return file.path();
-    return {};
-  }
-
   void read_ledgers() {
     const auto read = [&](ledger& into, const std::filesystem::path& file) {
       try {
@@ -316,7 +309,7 @@ private:
       }
     };
     read(result_.replay, plan_.folder / "replay-ledger.json");
-    read(result_.daemon, daemon_ledger());
+    read(result_.daemon, plan_.folder / "daemon-ledger.json");
     read(result_.receiver, plan_.folder / "store" / "ledger.json");
   }
 
@@ -341,7 +334,7 @@ private:
         program("koto-l3"),  "verify",
         plan_.data.string(), (plan_.folder / "store").string(),
         "--ledger",          (plan_.folder / "replay-ledger.json").string(),
-        "--ledger",          daemon_ledger().string()};
+        "--ledger",          (plan_.folder / "daemon-ledger.json").string()};
     if (plan_.selection.empty()) {
       arguments.insert(arguments.end(), {"--loop", fmt::to_string(plan_.loops)});
     } else {

@@ -182,6 +182,17 @@ void set_outcomes(ledger& to, const outcome_counters& outcomes);
 /// Whether a file with these first 64 bytes is a ledger of this program.
 [[nodiscard]] bool is_ledger_of(std::string_view program, std::string_view begin);
 
+/// Whether the name, without its folder, is reserved for a file of a store or spool, such as
+/// blocks-000001-run000007-node3.json. A ledger may not have such a name: it would replace a data
+/// file, or be read as one.
+[[nodiscard]] constexpr bool is_name_of_stored_data(std::string_view name) {
+  for (const std::string_view beginning : {"blocks-", "spool-"})
+    if (name.starts_with(beginning) && name.size() > beginning.size() &&
+        name[beginning.size()] >= '0' && name[beginning.size()] <= '9')
+      return true;
+  return name.find(".kl3") != name.npos;
+}
+
 /// Atomic: a reader finds the old ledger or the new one. Throws std::system_error.
 void write_ledger(const std::filesystem::path& path, const ledger& l);
 /// Throws std::runtime_error with the name of the file.

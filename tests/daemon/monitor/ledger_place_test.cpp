@@ -48,8 +48,30 @@ protected:
   temporary_folder folder_;
 };
 
-TEST_F(ledger_places, a_run_that_ended_has_not_crashed) {
+TEST_F(ledger_places, a_file_that_no_daemon_wrote_stays) {
+  const std::string file = (folder_ / "ledger.json").string();
+  ledger of_receiver = account(7, 1);
+  of_receiver.program = "receive";
+  write_ledger(file, of_receiver);
+  EXPECT_THROW(ledger_place(file, 3).prepare(), std::runtime_error);
+  EXPECT_EQ(read_ledger(file).program, "receive");
+  std::ofstream(file).close();
+  ledger_place(file, 3).prepare(); // an empty file costs nothing
+  write_ledger(file, account(7, 1));
+  ledger_place(file, 3).prepare();
+  EXPECT_THROW(ledger_place(folder_.path().string(), 3).prepare(), std::runtime_error)
+      << "a folder";
+}
+
+TEST_F(ledger_places, a_run_that_ended_leaves_no_record) {
   place().prepare();
+  const ledger l = account(7, 1);
+  write_ledger(place().file_of(l), l);
+  (void)start(place(), l);
+  place().drop_record(place().file_of(l));
+  EXPECT_TRUE(has("run000007-3-0000000000000001.json"));
+  EXPECT_FALSE(has("run000007-3-0000000000000001.json.live"));
+
   run_record ended = record_of(account(8, 2));
   ended.ended = 1;
   start(place(), account(8, 2))->note(ended); // and was killed before the record went
@@ -57,12 +79,14 @@ TEST_F(ledger_places, a_run_that_ended_has_not_crashed) {
   EXPECT_FALSE(has("run000008-3-0000000000000002.json.live"));
 }
 
-TEST_F(ledger_places, a_run_of_another_node_is_left_alone) {
+TEST_F(ledger_places, a_run_of_another_node_or_of_a_daemon_that_lives_is_left_alone) {
   place().prepare();
   (void)start(place(4), account(7, 1));
   (void)start(place(33), account(7, 2));
+  const auto alive = start(place(), account(7, 3));
   EXPECT_TRUE(place().take_crashed().empty());
   EXPECT_TRUE(has("run000007-4-0000000000000001.json.live"));
+  EXPECT_TRUE(has("run000007-3-0000000000000003.json.live"));
 }
 
 TEST_F(ledger_places, the_highest_run_is_that_of_this_node) {
@@ -79,17 +103,24 @@ TEST_F(ledger_places, the_highest_run_is_that_of_this_node) {
 
 TEST_F(ledger_places, a_place_belongs_to_one_daemon_and_a_folder_to_several_of_other_nodes) {
   const auto refusal_of = [](ledger_place second) { return error_of([&] { second.prepare(); }); };
+  const std::string here = (folder_ / "ledgers/").string();
+  const std::string file = (folder_ / "ledger.json").string();
+  const std::string of_folder =
+      "run.ledger: node 3 in " + here +
+      " is in use by another daemon: give each its own run.node, or its own run.ledger";
+  const std::string of_file =
+      "run.ledger: " + file + " is in use by another daemon: give each its own run.ledger";
   {
     ledger_place first = place();
     first.prepare();
-    EXPECT_EQ(refusal_of(place()), "run.ledger: node 3 in " + (folder_ / "ledgers").string() +
-                                       " is in use by another daemon: give each its own run.node, "
-                                       "or its own run.ledger");
+    EXPECT_EQ(refusal_of(place()), of_folder);
     EXPECT_EQ(refusal_of(place(4)), "");
+    ledger_place at_file(file, 3);
+    at_file.prepare();
+    EXPECT_EQ(refusal_of({file, 4}), of_file);
   }
   EXPECT_EQ(refusal_of(place()), "");
-  std::ofstream(folder_ / "notes").close();
-  EXPECT_NE(refusal_of({folder_ / "notes", 3}).find("notes is not a folder"), std::string::npos);
+  EXPECT_EQ(refusal_of({file, 4}), "");
 }
 
 TEST_F(ledger_places, what_is_no_record_is_left_alone) {
@@ -124,11 +155,32 @@ ledger whole_account() {
 class run_records : public testing::Test {
 protected:
   [[nodiscard]] std::string file() const { return (folder_ / "ledger.json.live").string(); }
+  [[nodiscard]] std::unique_ptr<run_record_file> start() {
+    return std::make_unique<run_record_file>(file(), record_of(ledger{}));
+  }
+  /// A run that noted this and died.
+  void crash(const run_record& r) {
+    const auto record = start();
+    record->note(r);
+    ASSERT_EQ(record->error(), "");
+  }
   temporary_folder folder_;
 };
 
-TEST_F(run_records, a_record_is_written_as_the_page_of_formats_says) {
-  run_record_file(file(), record_of(ledger{})).note(record_of(whole_account()));
+TEST_F(run_records, a_run_that_ended_or_that_goes_on_has_not_crashed) {
+  run_record last = record_of(whole_account());
+  last.ended = 1;
+  crash(last);
+  const auto alive = start();
+  EXPECT_FALSE(alive->crashed());
+  alive->note(record_of(whole_account()));
+  const auto another = start();
+  EXPECT_FALSE(another->crashed());
+  EXPECT_NE(another->error().find("belongs to another daemon"), std::string::npos);
+}
+
+TEST_F(run_records, a_file_that_is_none_says_nothing_and_is_replaced) {
+  crash(record_of(whole_account()));
   const std::string good = contents(file());
   // docs/formats.md, section 13.
   ASSERT_EQ(good.size(), 88U);
@@ -136,13 +188,24 @@ TEST_F(run_records, a_record_is_written_as_the_page_of_formats_says) {
   for (const auto& [at, number] : std::map<std::size_t, std::uint64_t>{
            {8, 0x0123456789abcdefU}, {16, 12U}, {40, 1000U}, {72, 300U}, {80, 0U}})
     EXPECT_EQ(load<std::uint64_t>(reinterpret_cast<const std::byte*>(good.data()) + at), number);
+  write_file(file(), good + "what lies behind it is not read");
+  EXPECT_TRUE(start()->crashed());
+  for (const std::string& bad :
+       {std::string(), good.substr(0, good.size() - 1), std::string(good.size(), '\0'),
+        "KL3X" + good.substr(4), good.substr(0, 6) + '\7' + good.substr(7),
+        std::string(5000, 'x')}) {
+    write_file(file(), bad);
+    EXPECT_FALSE(start()->crashed()) << bad.size();
+    EXPECT_TRUE(start()->crashed()) << "of the start before";
+  }
 }
 
 TEST_F(run_records, a_place_that_cannot_be_written_is_told_and_costs_nothing_else) {
   std::filesystem::create_directory(file());
-  run_record_file record(file(), record_of(ledger{}));
-  EXPECT_NE(record.error().find("ledger.json.live: Is a directory"), std::string::npos);
-  record.note(record_of(whole_account())); // goes nowhere
+  const auto record = start();
+  EXPECT_FALSE(record->crashed());
+  EXPECT_NE(record->error().find("ledger.json.live: Is a directory"), std::string::npos);
+  record->note(record_of(whole_account())); // goes nowhere
   EXPECT_EQ(run_record_file("/dev/full", record_of(ledger{})).error(),
             "/dev/full: No space left on device: losses in a crash will be unknown");
 }

@@ -40,7 +40,7 @@ protected:
     s.forward = test::link_to("tcp://127.0.0.1:1");
     s.run.drain_time_limit = 1ms; // no receiver is there
     s.run.number = 5;
-    s.run.ledger = ledgers_.string();
+    s.run.ledger = ledgers_.string() + "/";
     return s;
   }
   static std::string text_of(const daemon_settings&) { return {}; }
@@ -174,6 +174,7 @@ TEST(disk_shortages, say_sizes_in_the_unit_that_fits) {
   EXPECT_EQ(size_in_words(999'900'000), "999.9 MB");
   EXPECT_EQ(size_in_words(1'000'000'000), "1.0 GB");
   daemon_settings s;
+  s.run.ledger.clear();
   const test::scratch_folder folder;
   s.spool.folder = std::string(folder.path());
   s.spool.floor = {};
