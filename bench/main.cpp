@@ -11,13 +11,14 @@ namespace l3 {
 // Each is in the source of its name; `pack` and `unpack` are in codec.cpp.
 command_adder add_bench_pack, add_bench_unpack, add_bench_building, add_bench_codecs,
     add_bench_counts, add_bench_daemon, add_bench_decode, add_bench_device, add_bench_engine,
-    add_bench_memory, add_bench_node, add_bench_receive, add_bench_select, add_bench_show;
+    add_bench_memory, add_bench_node, add_bench_receive, add_bench_select, add_bench_show,
+    add_bench_sort;
 
 } // namespace l3
 
 int main(int argc, char** argv) {
   using namespace l3;
-  constexpr std::array<command, 14> commands{{{"pack", add_bench_pack},
+  constexpr std::array<command, 15> commands{{{"pack", add_bench_pack},
                                               {"unpack", add_bench_unpack},
                                               {"building", add_bench_building},
                                               {"codecs", add_bench_codecs},
@@ -30,7 +31,8 @@ int main(int argc, char** argv) {
                                               {"node", add_bench_node},
                                               {"receive", add_bench_receive},
                                               {"select", add_bench_select},
-                                              {"show", add_bench_show}}};
+                                              {"show", add_bench_show},
+                                              {"sort", add_bench_sort}}};
   prepare_driver();
   return run_program("koto-l3-bench",
                      "koto-l3-bench: measurements, each beside its limit, in one run", commands,

@@ -8,6 +8,7 @@
 #include "bench/device/packing_work.hpp"
 #include "bench/pipeline/arrivals.hpp"
 #include "bench/selection/select_runner.hpp"
+#include "bench/selection/sorting.hpp"
 
 namespace l3::bench {
 namespace {
@@ -24,5 +25,6 @@ select_runner make_cuda_select_runner(const select_batch&, const selection_progr
                                       const select_expected&) {
   fail();
 }
+sort_row sort_on_device(const sort_work&, std::uint32_t) { fail(); }
 
 } // namespace l3::bench

@@ -21,7 +21,7 @@ namespace json = boost::json;
 struct memory_options {
   std::uint64_t hot_bytes = 256 << 10;
   std::uint64_t bytes = 256 << 20;
-  compute_settings compute;
+  std::string backend = "auto";
   turn_options turns;
 };
 
@@ -38,12 +38,13 @@ copy_row core_copies(const char* name, std::uint64_t bytes, effort e) {
 
 int measure_memory(const memory_options& o) {
   constexpr std::uint32_t hot_passes = 8; // makes reading the clock negligible
-  const bool cuda = on_device(o.compute);
   json::object report = report_of("memory");
+  const std::string no_device = why_no_device(o.backend);
+  report["no_device"] = no_device;
   std::vector<copy_row> copied{
       core_copies("memcpy, one core, hot", o.hot_bytes, {o.turns.rounds, hot_passes, start::hot}),
       core_copies("memcpy, one core, from memory", o.bytes, {o.turns.rounds})};
-  if (cuda)
+  if (no_device.empty())
     std::ranges::move(cuda_copies(round_up(o.bytes, 48), o.turns.rounds),
                       std::back_inserter(copied));
   json::array rows;
@@ -65,7 +66,7 @@ void add_bench_memory(command_line program, command_body& run) {
   add_size(c, "--hot", o->hot_bytes, "Bytes that stay in a core's caches", least, most);
   add_size(c, "--bytes", o->bytes,
            "Bytes that come from memory each time, and of each copy to a device", least, most);
-  add_backend_option(c, o->compute);
+  add_device_option(c, o->backend);
   add_turn_options(c, o->turns);
   c.callback([o, &run] { run = [o] { return measure_memory(*o); }; });
 }

@@ -26,7 +26,7 @@ void add_size(command_line command, const std::string& option, std::uint64_t& by
       .capture_default_str();
 }
 
-void add_backend_option(command_line command, compute_settings& settings) {
+void add_compute_options(command_line command, compute_settings& settings) {
   static const std::map<std::string, backend> backends{{"auto", backend::automatic},
                                                        {"serial", backend::serial},
                                                        {"pool", backend::pool},
@@ -38,10 +38,6 @@ void add_backend_option(command_line command, compute_settings& settings) {
           "Where the kernels run")
       .check(one_of(backends))
       .default_str("auto");
-}
-
-void add_compute_options(command_line command, compute_settings& settings) {
-  add_backend_option(command, settings);
   command.add_option("--threads", settings.threads, "Threads of the pool; 0: one per processor")
       .capture_default_str();
 }
@@ -49,10 +45,24 @@ void add_compute_options(command_line command, compute_settings& settings) {
 bool on_device(const compute_settings& settings) {
   const bool asked = settings.where == backend::cuda;
   if (!asked && settings.where != backend::automatic) return false;
-  const std::string why = why_no_cuda();
-  if (asked && !why.empty())
+  return why_no_device(asked ? "cuda" : "auto").empty();
+}
+
+void add_device_option(command_line command, std::string& backend) {
+  command
+      .add_option("--backend", backend,
+                  "auto: a device if there is one; cuda: fail without a "
+                  "device; none: no device")
+      .check(one_of({"auto", "cuda", "none"}))
+      .capture_default_str();
+}
+
+std::string why_no_device(const std::string& backend) {
+  if (backend == "none") return "by request";
+  std::string why = why_no_cuda();
+  if (backend == "cuda" && !why.empty())
     throw command_error("backend cuda was asked for, but " + why, exit_missing_resource);
-  return why.empty();
+  return why;
 }
 
 } // namespace l3::bench

@@ -26,14 +26,17 @@ void add_count(command_line command, const std::string& option, std::uint32_t& n
 void add_size(command_line command, const std::string& option, std::uint64_t& bytes,
               const std::string& what, std::uint64_t least, std::uint64_t most);
 
-/// --backend: the executor of the kernels.
-void add_backend_option(command_line command, compute_settings& settings);
-
-/// --backend and --threads.
+/// --backend and --threads: the executor of the kernels.
 void add_compute_options(command_line command, compute_settings& settings);
 
 /// Whether the kernels run on a device. Throws command_error if one was requested but there is
 /// none.
 [[nodiscard]] bool on_device(const compute_settings& settings);
+
+/// --backend auto, cuda or none, for benches that always measure one core.
+void add_device_option(command_line command, std::string& backend);
+
+/// Why no device is measured; empty if one is. Throws like on_device.
+[[nodiscard]] std::string why_no_device(const std::string& backend);
 
 } // namespace l3::bench

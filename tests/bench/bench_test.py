@@ -18,11 +18,12 @@ BENCHES = {
     "codecs": (["WAVEFORMS", *ONCE], "strong"),
     "building": (["--events", "16", "--threads", "1", "--datagrams", "64", *ONCE], "mixed"),
     "receive": (["--events", "4", *ONCE], "bare loop into one place"),
-    "memory": (["--backend", "serial", "--hot", "4096", "--bytes", "8192", *ONCE], "memcpy, one core, from memory"),
+    "memory": (["--backend", "none", "--hot", "4096", "--bytes", "8192", *ONCE], "memcpy, one core, from memory"),
     "device": (["--backend", "pool", "--threads", "2", "--least", "8KiB", "--most", "1MiB", *ONCE], "koto-l3, board packets, strong codec"),
     "decode": (["--backend", "serial", "--events", "2", *ONCE], "+ opportunistic looping"),
     "decode varied": (["--backend", "pool", "--threads", "2", "--events", "2", "--varied", *ONCE], "+ big banks first"),
     "select": (["--backend", "serial", "--events", "2", "--slices", "2", *ONCE], "find_clusters with connectors"),
+    "sort": (["--backend", "none", "--segments", "2", *ONCE], "std::sort"),
     "engine": (["--backend", "serial", "--events", "2", "--batches", "4", "--select", "--suppressed", "--strong", *ONCE], "engine, serial, selection"),
     "daemon": (["--backend", "serial", "--events", "2", "--batches", "6", "--rate", "50MB", "--only", "selection", *ONCE], "daemon, serial, selection"),
 }

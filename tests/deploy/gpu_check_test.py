@@ -29,7 +29,7 @@ TOOL = """case "$1 $2" in
   *) exit 2 ;;
 esac"""
 BENCHES = {"memory": "--backend cuda --json", "device": "--backend cuda --json", "select": "--backend cuda --json",
-           "decode": "--backend cuda --json", "pack": "--json", "unpack": "--json",
+           "decode": "--backend cuda --json", "sort": "--backend cuda --json", "pack": "--json", "unpack": "--json",
            "node": "--backend cuda --threads 4 --json"}
 COPIES = ["bench-memory", *(f"copies-{size}" for size in ("64KiB", "1MiB", "4MiB", "16MiB", "64MiB"))]
 PRODUCTION = ["bench-engine", "engine-selection", *(f"engine-{n}-frames" for n in (2, 8, 16)), *(f"engine-{n}-events" for n in (1, 16, 256, 1024)), "daemon"]

@@ -41,6 +41,13 @@ class Programs(unittest.TestCase):
                     figures.pop("executor", None)
                 self.assertEqual(got, expected)
 
+    def test_cub_sorts_as_the_blocks_do(self):
+        done = subprocess.run([PROGRAMS / "koto-l3-bench", "sort", "--segments", "3", "--rounds", "1", "--json"], capture_output=True,
+                              text=True, timeout=300, check=True)
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual({row["library"] for row in rows}, {"std::sort", "CUB"})
+        self.assertTrue(all(row["right"] for row in rows), rows)
+
     def test_each_of_the_first_kernels_packs_as_one_core_does_and_nvml_counts_its_energy(self):
         nvml = """int nvmlInit_v2(void) { return 0; }
             int nvmlDeviceGetHandleByIndex_v2(unsigned n, void** device) { *device = &nvmlInit_v2; return n; }
