@@ -209,8 +209,7 @@ constexpr std::array kinds{
          "The receiver claims to have blocks that the daemon never sent (`the receiver claims to "
          "have blocks up to …` in the log). The daemon ignores the claim and keeps its blocks. "
          "Another program listens at `forward.to`, or a program in between changes messages: find "
-         "it. The state ends with the first possible claim, three seconds after the last "
-         "impossible one.",
+         "it. The state ends with the next possible claim.",
          "check that forward.to names the right receiver, and that no other program uses its store",
          "0s", ""},
         rules::receiver_wrong},

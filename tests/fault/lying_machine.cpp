@@ -2,8 +2,7 @@
 // A library to preload. It simulates faults of the machine. Four numbers in the file that
 // KOTO_L3_LYING_MACHINE names control it at once: the shift of the wall clock in seconds; an errno
 // with which every fsync and fdatasync fails (0: none does); the count of these failures; and
-// whether the file system lacks locks, renames with flags, and flushes of folders, like some
-// network file systems.
+// whether the file system lacks locks and flushes of folders, like some network file systems.
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -63,15 +62,6 @@ extern "C" int fsync(int file) {
 extern "C" int flock(int file, int how) noexcept {
   if (all().poor == 0) return real<int(int, int)>("flock")(file, how);
   errno = EBADF; // as of NFS for a lock of a folder
-  return -1;
-}
-
-extern "C" int renameat2(int from, const char* old, int to, const char* fresh,
-                         unsigned flags) noexcept {
-  if (all().poor == 0 || flags == 0)
-    return real<int(int, const char*, int, const char*, unsigned)>("renameat2")(from, old, to,
-                                                                                fresh, flags);
-  errno = EINVAL;
   return -1;
 }
 

@@ -101,7 +101,7 @@ def threads(pid):
 
 def have_manager(run):
     run.manager, run.begun = ServiceManager(run.folder), time.monotonic()
-    run.sections["environment"] = run.manager.environment | {"WATCHDOG_USEC": str(WATCHDOG * 1_000_000)}
+    run.sections["environment"] = run.manager.environment
 
 
 def stuck_threads(run):

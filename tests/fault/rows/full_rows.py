@@ -177,7 +177,7 @@ def disks(plan):
                    receiver=("--sync",), daemon={"outbox": {"block": "32 KiB"}, "spool": {"use": "always", "sync": "on"}, "forward": soon})
     yield Scenario("disks that do not keep what they took", prepare=lying_disks, fault=disks_forget, over="tcp", rate=RATE,
                    replay=("--window", 4), daemon={"outbox": {"block": "32 KiB"}, "spool": {"use": "always"}, "forward": soon})
-    yield Scenario("file systems without locks, flags and flushes of folders", prepare=poor_file_systems, judge=complete_files, over="tcp",
+    yield Scenario("file systems without locks and flushes of folders", prepare=poor_file_systems, judge=complete_files, over="tcp",
                    rate=100_000, spills=1, events=2000, to_the_end=True, receiver=("--sync",), daemon={"spool": {"use": "always", "sync": "on"}})
     yield Scenario("the spool's disk", prepare=small_disk(plan.pick(4, 16), segment="1 MiB", floor="0 B"), fault=full_spool, rate=2 * RATE,
                    daemon={"outbox": {"memory": "1 MiB", "block": "64 KiB"}, "frames": {"count": 4, "events": 64}}, lost=counted, judge=no_block_was_lost)
