@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/executors/cuda.cuh" // first: device forms of kernels need its block
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "bench/device/copies.hpp"
@@ -33,10 +36,12 @@ public:
     std::vector<entrant> entrants;
     // The second and third numbers are the bytes that must have arrived here and there.
     const auto add = [&](const char* name, std::uint64_t counted, std::uint64_t here,
-                         std::uint64_t there, std::function<void()> enqueue) {
+                         std::uint64_t there, std::function<void()> enqueue,
+                         void (copies::*finish)() = &copies::finish_both) {
       rows.push_back({name, counted, {}});
       entrants.push_back({name, [this] { poison(); }, std::move(enqueue),
-                          [=, this] { return is_right(here, there); }, [this] { finish_both(); }});
+                          [=, this] { return is_right(here, there); },
+                          [=, this] { (this->*finish)(); }});
     };
     add("host to device", bytes_, 0, bytes_, [this] { to_device(one_); });
     add("host to device from pageable memory", bytes_, 0, bytes_,
@@ -46,13 +51,21 @@ public:
     add("kernel to mapped host memory", bytes_, bytes_, 0, [this] { deliver(other_, bytes_); });
     add("host to device, a third leaves mapped", bytes_, bytes_ / 3, bytes_,
         [this] { to_device(one_), deliver(other_, bytes_ / 3); });
+    // The daemon asks for the end of a frame every 50 µs. The other rows sleep until an event.
+    add(
+        "host to device, asked for", bytes_, 0, bytes_, [this] { to_device(one_); },
+        &copies::ask_for_end);
+    const std::size_t few = std::min(bytes_, std::size_t{48 << 10});
+    const auto few_to_device = [=, this] { one_.copy_in(target_.data(), source_.data(), few); };
+    add("48 KiB to the device", few, 0, few, few_to_device);
+    add("48 KiB to the device, asked for", few, 0, few, few_to_device, &copies::ask_for_end);
     // Enough that a timing is as long as those over the link.
     constexpr std::uint32_t within = 16;
     add("within the device, read and written", within * 2 * bytes_, 0, bytes_, [this] {
       for (std::uint32_t i = 0; i < within; ++i)
         one_.copy_within(target_.data(), on_device_.data(), bytes_);
     });
-    // Enough to make waking a sleeping host negligible.
+    // Enough to make waking a sleeping host negligible, except after 48 KiB.
     constexpr std::uint32_t passes = 4;
     std::vector<timing> times = measure(entrants, {rounds, passes, start::in_turn, timer::wall});
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].time = std::move(times[i]);
@@ -93,6 +106,12 @@ private:
     other_.submit();
     finish(one_);
     finish(other_);
+  }
+  void ask_for_end() {
+    std::string error;
+    while (!one_.finish_for(std::chrono::seconds(1), error)) {
+    }
+    if (!error.empty()) throw std::runtime_error(error);
   }
   void finish(cuda_queue& q) {
     q.submit();

@@ -38,7 +38,7 @@ CHECKERS = [f"{tool}-executors_cuda_test" for tool in ("memcheck", "racecheck", 
 ORDER = [*COPIES, *PRODUCTION[:-1], *(f"bench-{b}" for b in BENCHES if b not in ("memory", "node")), "codec_test",
          "executors_cuda_test", "daemon", "demo", "fault_drills_test", "bench-node", "ncu", "ncu-select", *CHECKERS]
 QUARTER = ["engine_bytes_cuda_test", "selection_cuda_test", "bench-engine", "engine-selection", "fault_drills_test", "bench-device", "ncu-quarter",
-           *(f"daemon-{rate}" for rate in ("5GB", "12500MB", "50GB", "5GB-strong")), *(f"engine-{n}-events" for n in (1, 4, 16)),
+           *(f"daemon-{rate}" for rate in ("5GB", "12500MB", "50GB", "5GB-strong")), *(f"engine-{n}-events" for n in (1, 4, 16)), "memory-16MiB",
            "racecheck-engine_bytes_cuda_test", "memcheck-engine_bytes_cuda_test", "engine-suppressed-strong", "original-kernels", "bench-select"]
 NVIDIA_SMI = 'case $* in *-lms*) while :; do echo "250.5, 1980, 40"; sleep 0.01; done ;; *) echo "the card" ;; esac'
 SANITIZER = 'shift 4; case $* in *"--gtest_filter=-"*) exec "$@" ;; esac; exit 3'
