@@ -6,6 +6,7 @@
 #include "selection/algorithms/compute_quantities.hpp"
 #include "selection/algorithms/decide.hpp"
 #include "selection/algorithms/find_clusters.hpp"
+#include "selection/algorithms/ignore_vetoes.hpp"
 #include "selection/algorithms/judge_vetoes.hpp"
 #include "selection/algorithms/keep_waveforms.hpp"
 #include "selection/algorithms/match_ends.hpp"
@@ -20,6 +21,7 @@ using algorithms = algorithm_list< //
     compute_quantities,            //
     match_ends,                    //
     judge_vetoes,                  //
+    ignore_vetoes,                 //
     decide,                        //
     keep_waveforms>;
 

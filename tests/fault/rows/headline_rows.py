@@ -36,7 +36,7 @@ from table import Row
 SELECTION = {
     "detector.toml": 'cables = "cables.csv"\n' + selection_stage.DETECTOR.split("[[veto]]")[0].replace("[calorimeter]", "[calorimeter]\ncrystals = 16").replace("14/15", "6/3"),
     "cables.csv": "input,detector,module,end,x,y,size\n" + "".join(f"0/3/{n},CSI,{n},,{25 * n + 112.5},12.5,25\n" for n in range(16)),
-    "lines.toml": 'clusters = {crystal_threshold = 3.0}\n'
+    "lines.toml": 'sequence = ["measure_pulses", "find_clusters", "compute_quantities", "ignore_vetoes", "decide"]\nclusters = {crystal_threshold = 3.0}\n'
                   'line = [{name = "low", priority = 10}, {name = "high", priority = 200, trigger = ["two_clusters"]}]\n'}
 SECTIONS = {"udp": {"ports": 2}, "frames": {"count": 4, "events": 16}, "outbox": {"memory": "16 MiB", "block": "64 KiB"},
             "compute": {"threads": 1}, "run": {"drain_time_limit": "1 s"}}

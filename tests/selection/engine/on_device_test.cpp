@@ -44,10 +44,11 @@ TEST_F(selection_on_device, decides_as_on_the_cpu_in_every_batch) {
   }
 }
 
-TEST_F(selection_on_device, decides_as_on_the_cpu_in_another_order) {
+TEST_F(selection_on_device, decides_as_on_the_cpu_without_vetoes) {
   const small_selecting s;
   const auto events = make_selected_events(is_slow() ? 32 : 400, 4);
-  EXPECT_EQ(s.select(device, events, 50, 1, 1, another_order), s.select(cpu, events, 50, 1, 1));
+  const auto& without = sequence_without_vetoes;
+  EXPECT_EQ(s.select(device, events, 50, 1, 1, without), s.select(cpu, events, 50, 1, 1, without));
 }
 
 TEST_F(selection_on_device, makes_the_histograms_of_the_cpu) {
@@ -56,6 +57,9 @@ TEST_F(selection_on_device, makes_the_histograms_of_the_cpu) {
   const auto expected = count_histograms(s, cpu, events, 300, 1, 1, 2);
   for (const std::uint32_t batch : {7U, 64U})
     EXPECT_EQ(count_histograms(s, device, events, batch, 2, 6, 2), expected);
+  const auto& without = sequence_without_vetoes;
+  EXPECT_EQ(count_histograms(s, device, events, 64, 1, 6, 1, without),
+            count_histograms(s, cpu, events, 64, 1, 6, 1, without));
 }
 
 TEST_F(selection_on_device, decides_as_on_the_cpu_on_very_many_events) {

@@ -26,9 +26,11 @@ using counted_spills = std::map<std::uint32_t, counted_spill>;
 inline counted_spills count_histograms(const small_selecting& s, const chosen_engine& where,
                                        const std::vector<made_event>& events, std::uint32_t batch,
                                        std::uint32_t frames, std::uint64_t seed,
-                                       std::uint32_t one_in) {
+                                       std::uint32_t one_in,
+                                       const std::vector<std::string>& sequence = {}) {
   selection_program program = s.loaded().program();
   program.histograms_one_in = one_in;
+  if (!sequence.empty()) program.sequence = sequence;
   counted_spills all;
   s.run(where, events, batch, frames, seed, program, [&](const frame& f) {
     for (const frame_histograms& h : f.histograms) {

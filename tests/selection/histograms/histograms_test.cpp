@@ -75,6 +75,20 @@ TEST(histograms, join_a_sequence_behind_what_they_read) {
             (std::vector<std::string>{"measure_pulses", "histogram_channels", "find_clusters",
                                       "compute_quantities", "histogram_events", "match_ends",
                                       "histogram_vetoes", "judge_vetoes", "decide"}));
+  const auto without = with_histograms(sequence_without_vetoes);
+  EXPECT_EQ(std::ranges::count(without, "histogram_vetoes"), 0);
+  EXPECT_EQ(std::ranges::count(without, "histogram_events"), 1);
+}
+
+TEST(histograms, without_vetoes_have_no_times_of_counters) {
+  const small_selecting s;
+  const auto events = make_selected_events(60, 7, 1);
+  const auto with = count_histograms(s, {backend::serial, 0}, events, 20, 1, 1, 1).at(0);
+  const auto without =
+      count_histograms(s, {backend::serial, 0}, events, 20, 1, 1, 1, sequence_without_vetoes).at(0);
+  EXPECT_EQ(with.channels, without.channels);
+  for (std::uint32_t i = 0; i < event_counts; ++i)
+    EXPECT_EQ(without.counts[i], i < first_veto_count(0) ? with.counts[i] : 0) << i;
 }
 
 TEST(histogram_axis, takes_one_event_in_so_many) {
