@@ -6,19 +6,28 @@
 
 #include "bench/codec/general_codecs.hpp"
 #include "bench/codec/plain_loop.hpp"
-#include "bench/harness/memory_block.hpp"
 #include "bench/harness/streaming_copy.hpp"
 #include "gpu/codec/waveforms.hpp"
+#include "gpu/memory/buffer.hpp"
 
 namespace l3::bench {
 namespace {
 
 using input = std::span<const std::byte>;
 
-struct memory {
-  memory(input content, std::size_t output_bytes) : in(content), out(output_bytes) {}
-  memory_block in;
-  memory_block out;
+/// An entrant's own input and output.
+class memory {
+public:
+  memory(input content, std::size_t output_bytes)
+      : in_(host_memory::allocate(content.size())), out_(host_memory::allocate(output_bytes)) {
+    std::ranges::copy(content, in_.data());
+  }
+  [[nodiscard]] input in() const { return {in_.data(), in_.size()}; }
+  [[nodiscard]] std::span<std::byte> out() const { return {out_.data(), out_.size()}; }
+
+private:
+  buffer in_;
+  buffer out_;
 };
 
 /// Creates the entrants of one direction and size.
@@ -32,15 +41,13 @@ public:
 
   codec_entrant copy() const {
     const auto m = std::make_shared<memory>(plain_, plain_.size());
-    const auto run = [m] {
-      std::memcpy(m->out.bytes().data(), m->in.bytes().data(), m->in.bytes().size());
-    };
+    const auto run = [m] { std::memcpy(m->out().data(), m->in().data(), m->in().size()); };
     return {entrant_of("memcpy", m, run, gives_samples(m)), nullptr};
   }
 
   codec_entrant past_caches() const {
     const auto m = std::make_shared<memory>(plain_, plain_.size());
-    const auto run = [m] { streaming_copy(m->in.bytes(), m->out.bytes()); };
+    const auto run = [m] { streaming_copy(m->in(), m->out()); };
     return {entrant_of("copy past caches", m, run, gives_samples(m)), nullptr};
   }
 
@@ -49,21 +56,19 @@ public:
     const auto m = std::make_shared<memory>(plain_, max_bytes());
     const auto used = std::make_shared<std::size_t>(0);
     const auto is_right = [m, used, expected = records_] {
-      return std::ranges::equal(m->out.bytes().first(*used), *expected);
+      return std::ranges::equal(m->out().first(*used), *expected);
     };
-    return {entrant_of(
-                name, m,
-                [m, used, pack] { *used = pack(m->in.as<const std::uint16_t>(), m->out.bytes()); },
-                is_right),
-            used};
+    return {
+        entrant_of(
+            name, m, [m, used, pack] { *used = pack(samples_in(m->in()), m->out()); }, is_right),
+        used};
   }
 
   template <class Unpack>
   codec_entrant unpacker(const std::string& name, Unpack unpack) const {
     const auto m = std::make_shared<memory>(*records_, plain_.size());
     return {entrant_of(
-                name, m, [m, unpack] { unpack(m->in.bytes(), m->out.as<std::uint16_t>()); },
-                gives_samples(m)),
+                name, m, [m, unpack] { unpack(m->in(), samples_in(m->out())); }, gives_samples(m)),
             std::make_shared<std::size_t>(records_->size())};
   }
 
@@ -74,12 +79,11 @@ public:
                            back = std::make_shared<std::vector<std::uint16_t>>(samples_.size())] {
       const auto bytes = std::as_writable_bytes(std::span(*back));
       std::ranges::fill(bytes, static_cast<std::byte>(poison_byte));
-      return c.decompress(m->out.bytes().first(*used), bytes) == bytes.size() &&
+      return c.decompress(m->out().first(*used), bytes) == bytes.size() &&
              std::ranges::equal(*back, samples);
     };
     return {entrant_of(
-                c.name, m, [m, used, c] { *used = c.compress(m->in.bytes(), m->out.bytes()); },
-                is_right),
+                c.name, m, [m, used, c] { *used = c.compress(m->in(), m->out()); }, is_right),
             used};
   }
 
@@ -87,10 +91,9 @@ public:
     std::vector<std::byte> packed(max_compressed_bytes(plain_.size()));
     packed.resize(c.compress(plain_, packed));
     const auto m = std::make_shared<memory>(packed, plain_.size());
-    return {
-        entrant_of(
-            c.name, m, [m, c] { c.decompress(m->in.bytes(), m->out.bytes()); }, gives_samples(m)),
-        std::make_shared<std::size_t>(packed.size())};
+    return {entrant_of(
+                c.name, m, [m, c] { c.decompress(m->in(), m->out()); }, gives_samples(m)),
+            std::make_shared<std::size_t>(packed.size())};
   }
 
 private:
@@ -99,14 +102,12 @@ private:
   }
 
   std::function<bool()> gives_samples(const std::shared_ptr<memory>& m) const {
-    return [m, plain = plain_] { return std::ranges::equal(m->out.bytes(), plain); };
+    return [m, plain = plain_] { return std::ranges::equal(m->out(), plain); };
   }
 
   static entrant entrant_of(const std::string& name, const std::shared_ptr<memory>& m,
                             std::function<void()> run, std::function<bool()> is_right) {
-    const auto spoil = [m] {
-      std::memset(m->out.bytes().data(), poison_byte, m->out.bytes().size());
-    };
+    const auto spoil = [m] { std::memset(m->out().data(), poison_byte, m->out().size()); };
     return {name, spoil, std::move(run), std::move(is_right)};
   }
 

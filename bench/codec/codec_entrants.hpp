@@ -15,6 +15,14 @@
 
 namespace l3::bench {
 
+/// The samples in memory that is aligned for them.
+[[nodiscard]] inline std::span<const std::uint16_t> samples_in(std::span<const std::byte> in) {
+  return {reinterpret_cast<const std::uint16_t*>(in.data()), in.size() / sizeof(std::uint16_t)};
+}
+[[nodiscard]] inline std::span<std::uint16_t> samples_in(std::span<std::byte> out) {
+  return {reinterpret_cast<std::uint16_t*>(out.data()), out.size() / sizeof(std::uint16_t)};
+}
+
 enum class codec_direction : std::uint8_t { pack, unpack };
 
 struct codec_entrant {

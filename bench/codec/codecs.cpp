@@ -34,13 +34,6 @@ using output = std::span<std::byte>;
 constexpr const char* koto_name = "koto records";
 constexpr const char* strong_name = "strong";
 
-std::span<const std::uint16_t> samples_in(input in) {
-  return {reinterpret_cast<const std::uint16_t*>(in.data()), in.size() / sizeof(std::uint16_t)};
-}
-std::span<std::uint16_t> samples_in(output out) {
-  return {reinterpret_cast<std::uint16_t*>(out.data()), out.size() / sizeof(std::uint16_t)};
-}
-
 general_codec koto_records() {
   return {koto_name, [](input in, output out) { return koto::pack(samples_in(in), out); },
           [](input in, output out) {

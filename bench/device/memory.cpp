@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "bench/device/copies.hpp"
-#include "bench/harness/memory_block.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
+#include "gpu/memory/buffer.hpp"
 #include "tools/command_line.hpp"
 #include "transport/format/endian.hpp"
 
@@ -26,13 +26,12 @@ struct memory_options {
 };
 
 copy_row core_copies(const char* name, std::uint64_t bytes, effort e) {
-  const memory_block from(bytes);
-  const memory_block to(bytes);
-  for (std::size_t i = 0; i < bytes; ++i) from.bytes()[i] = static_cast<std::byte>(i * 31 + 7);
-  const entrant copy{
-      name, [&] { std::memset(to.bytes().data(), poison_byte, bytes); },
-      [&] { std::memcpy(to.bytes().data(), from.bytes().data(), bytes); },
-      [&] { return std::memcmp(to.bytes().data(), from.bytes().data(), bytes) == 0; }};
+  const buffer from = host_memory::allocate(bytes);
+  const buffer to = host_memory::allocate(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) from.data()[i] = static_cast<std::byte>(i * 31 + 7);
+  const entrant copy{name, [&] { std::memset(to.data(), poison_byte, bytes); },
+                     [&] { std::memcpy(to.data(), from.data(), bytes); },
+                     [&] { return std::memcmp(to.data(), from.data(), bytes) == 0; }};
   return {name, bytes, measure({&copy, 1}, e).front()};
 }
 

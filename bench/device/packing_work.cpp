@@ -9,7 +9,6 @@
 #include "bench/codec/plain_loop.hpp"
 #include "bench/codec/waveform_mix.hpp"
 #include "bench/device/packing_stand.hpp"
-#include "bench/harness/memory_block.hpp"
 #include "gpu/codec/waveforms.hpp"
 #include "gpu/executors/pool.hpp"
 
@@ -67,12 +66,13 @@ packet_work::packet_work(std::uint32_t events) : batch(events, 0) {
 }
 
 packing_rows core_packing(const waveform_tile& tile, std::uint32_t waveforms) {
-  const auto out = std::make_shared<memory_block>(koto::max_packed_bytes(tile.size()));
+  const auto out =
+      std::make_shared<buffer>(host_memory::allocate(koto::max_packed_bytes(tile.size())));
   packing_rows made{"one core", true, {}, out, true};
   const std::uint64_t bytes = waveforms * std::uint64_t{koto::record_samples} * 2;
   // The output of each tile replaces that of the one before; the last tile may be smaller.
   const std::uint32_t last = (waveforms - 1) % tile.size() + 1;
-  const auto add = [&, to = out->bytes()](std::string name, auto pack) {
+  const auto add = [&, to = std::span(out->data(), out->size())](std::string name, auto pack) {
     entrant what{std::move(name), [to] { std::memset(to.data(), poison_byte, to.size()); },
                  [=, &tile] {
                    tile.for_each(waveforms, [&](std::uint32_t, std::uint32_t n) {

@@ -31,14 +31,14 @@ std::uint64_t fragment_bytes(const input_batch& batch) {
 }
 
 held_batch::held_batch(const readout& crates, std::uint32_t events)
-    : memory_(capacity_of(crates, events, piece_bytes).bytes) {
+    : memory_(host_memory::allocate(capacity_of(crates, events, piece_bytes).bytes)) {
   const batch_capacity c = capacity_of(crates, events, piece_bytes);
   events_.resize(c.events);
   fragments_.resize(c.fragments);
   pieces_.resize(c.pieces);
   boards_.resize(c.boards);
   homes_.resize(c.boards);
-  batch_.bytes = memory_.bytes();
+  batch_.bytes = {memory_.data(), memory_.size()};
   batch_.events = events_;
   batch_.fragments = fragments_;
   batch_.pieces = pieces_;

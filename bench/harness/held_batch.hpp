@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "bench/harness/memory_block.hpp"
 #include "gpu/decode/packet.hpp"
+#include "gpu/memory/buffer.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/format/input_batch.hpp"
 #include "transport/format/readout.hpp"
@@ -44,7 +44,7 @@ protected:
   input_batch batch_;
 
 private:
-  memory_block memory_;
+  buffer memory_;
   std::vector<event_entry> events_;
   std::vector<fragment_entry> fragments_;
   std::vector<piece_offset> pieces_;

@@ -21,7 +21,6 @@
 #include <fmt/format.h>
 
 #include "bench/harness/held_batch.hpp"
-#include "bench/harness/memory_block.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/receive/bare_receiver.hpp"
 #include "tools/command_line.hpp"
@@ -91,10 +90,10 @@ limit_result run_bare_loop(const std::filesystem::path& data, const std::filesys
                            std::uint32_t loops, std::uint32_t threads) {
   constexpr std::uint16_t ports = 8;
   const std::uint16_t port = free_ports(ports);
-  const bench::memory_block memory(bench::bare_receiver::burst * bench::piece_bytes);
+  std::vector<std::byte> memory(bench::bare_receiver::burst * bench::piece_bytes);
   std::vector<std::byte*> slots;
-  for (std::size_t at = 0; at < memory.bytes().size(); at += bench::piece_bytes)
-    slots.push_back(memory.bytes().data() + at);
+  for (std::size_t at = 0; at < memory.size(); at += bench::piece_bytes)
+    slots.push_back(&memory[at]);
   bench::bare_receiver receiver(port, ports, mebibytes(16), slots, bench::piece_bytes);
   const auto output = folder / "bare.json";
   child_process client({(program_folder() / "koto-l3").string(), "replay", data.string(), "--to",
