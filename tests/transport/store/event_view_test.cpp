@@ -277,6 +277,9 @@ TEST(event_view, tells_which_waveforms_are_there) {
   ASSERT_TRUE(view);
   EXPECT_FALSE(view->is_whole());
   EXPECT_EQ(view->limited_boards(), 1U);
+  const auto beside = packed_event_view::parse_tables(packed, codec_id::koto, &*view);
+  ASSERT_TRUE(beside);
+  EXPECT_EQ(beside->limited_boards(), 1U);
   EXPECT_EQ(view->payload_lines(), 1U);
   EXPECT_EQ(view->payload_of_line(0).payload, event_payload::suppressed);
   EXPECT_EQ(kept_records(*view, 0), std::vector<std::uint16_t>{0b1010});
