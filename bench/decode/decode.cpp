@@ -19,8 +19,6 @@ namespace json = boost::json;
 struct decode_options {
   compute_settings compute;
   std::uint32_t events = 0;
-  std::uint32_t opaque = 5;
-  std::uint32_t threshold = 100;
   bool varied = false;
   turn_options turns;
 };
@@ -29,20 +27,23 @@ struct decode_options {
 constexpr std::uint32_t events_on_cpu = 128;
 constexpr std::uint32_t events_on_device = 2048;
 
+constexpr std::uint32_t percent_opaque = 5; // boards that have nothing to decode
+constexpr std::uint32_t threshold = 100;    // of the pulses that are listed, in counts
+
 int run_decode_bench(const decode_options& o) {
   const bool cuda = on_device(o.compute);
   const decode_batch batch(o.events != 0 ? o.events
                            : cuda        ? events_on_device
                                          : events_on_cpu,
-                           o.opaque, o.varied);
+                           percent_opaque, o.varied);
   std::unique_ptr<thread_pool> pool;
   const decode_entrants made = [&] {
-    if (cuda) return make_cuda_decode_entrants(batch, o.threshold);
+    if (cuda) return make_cuda_decode_entrants(batch, threshold);
     pool =
         std::make_unique<thread_pool>(o.compute.where == backend::serial ? 1 : o.compute.threads);
     const std::uint32_t n = pool->threads();
     return make_decode_entrants(n == 1 ? "one core" : "pool (" + std::to_string(n) + " threads)",
-                                pool_queue(*pool), n, batch, o.threshold);
+                                pool_queue(*pool), n, batch, threshold);
   }();
   const timer by = pool && pool->threads() == 1 ? timer::thread : timer::wall;
   const std::vector<timing> times =
@@ -54,7 +55,6 @@ int run_decode_bench(const decode_options& o) {
   report["backend"] = made.where;
   report["events"] = events;
   report["fragment_bytes"] = batch.fragment_bytes();
-  report["percent_opaque"] = o.opaque;
   report["varied"] = o.varied;
   json::array rows;
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -81,11 +81,8 @@ void add_bench_decode(command_line program, command_body& run) {
                 "a copy");
   add_compute_options(c, o->compute);
   add_count(c, "--events", o->events, "Events in the batch; 0: more than caches hold", 0, 4096);
-  add_count(c, "--opaque", o->opaque, "Percentage of boards that have nothing to decode", 0, 100);
   c.add_flag("--varied", o->varied,
              "Most packets are short and few are long, instead of all equally long");
-  add_count(c, "--threshold", o->threshold, "Threshold of the pulses that are listed, in counts", 0,
-            0x3fff);
   add_turn_options(c, o->turns);
   c.callback([o, &run] { run = [o] { return run_decode_bench(*o); }; });
 }

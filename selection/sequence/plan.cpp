@@ -2,6 +2,7 @@
 #include "selection/sequence/plan.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 
 namespace l3 {
@@ -20,24 +21,23 @@ std::string listed(std::span<const algorithm_info> registry) {
 std::string writers_of(std::string_view slot_name, std::span<const algorithm_info> registry) {
   std::string names;
   for (const algorithm_info& a : registry) {
-    const bool writes = std::any_of(a.writes.begin(), a.writes.end(),
-                                    [&](const slot_info& s) { return s.name == slot_name; });
+    const bool writes = std::ranges::find(a.writes, slot_name, &slot_info::name) != a.writes.end();
     if (writes) names += (names.empty() ? "" : " or ") + quoted(a.name);
   }
   return names.empty() ? "nothing" : names;
 }
 
 std::size_t find_algorithm(std::string_view name, std::span<const algorithm_info> registry) {
-  const auto found = std::find_if(registry.begin(), registry.end(),
-                                  [&](const algorithm_info& a) { return a.name == name; });
+  const auto found = std::ranges::find(registry, name, &algorithm_info::name);
   if (found == registry.end())
     throw std::runtime_error("sequence: there is no algorithm " + quoted(name) +
                              "; there are: " + listed(registry));
   return static_cast<std::size_t>(found - registry.begin());
 }
 
-auto find_slot(std::vector<sequence_plan::placed_slot>& slots, std::string_view name) {
-  return std::find_if(slots.begin(), slots.end(), [&](const auto& s) { return s.name == name; });
+/// In `slots`, which may be const.
+auto find_slot(auto& slots, std::string_view name) {
+  return std::ranges::find(slots, name, &sequence_plan::placed_slot::name);
 }
 
 /// Gives every slot the lowest place that no other slot uses during the same steps. The largest
@@ -46,8 +46,7 @@ void place(sequence_plan& plan) {
   std::vector<sequence_plan::placed_slot*> largest_first;
   for (auto& s : plan.slots)
     if (!s.handed_out) largest_first.push_back(&s);
-  std::stable_sort(largest_first.begin(), largest_first.end(),
-                   [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
+  std::ranges::stable_sort(largest_first, std::greater(), &sequence_plan::placed_slot::bytes);
   std::vector<const sequence_plan::placed_slot*> placed;
   for (auto* const slot : largest_first) {
     auto& s = *slot;
@@ -71,8 +70,7 @@ void place(sequence_plan& plan) {
 } // namespace
 
 const sequence_plan::placed_slot& sequence_plan::at(std::string_view slot_name) const {
-  const auto found = std::find_if(slots.begin(), slots.end(),
-                                  [&](const placed_slot& s) { return s.name == slot_name; });
+  const auto found = find_slot(slots, slot_name);
   if (found == slots.end()) throw std::logic_error("no slot " + quoted(slot_name) + " in the plan");
   return *found;
 }

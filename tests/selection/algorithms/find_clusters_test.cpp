@@ -77,39 +77,5 @@ TEST(disjoint_sets, lose_no_link_when_two_lanes_hang_one_root) {
   }
 }
 
-TEST(disjoint_sets, find_the_way_through_long_chains) {
-  constexpr std::uint32_t n = 2000;
-  const solo_block b(0);
-  disjoint_sets<n> sets;
-  for (std::uint32_t i = 0; i < n; ++i) sets.parent[i] = i == 0 ? 0 : i - 1;
-  EXPECT_EQ(sets.root_of(b, n - 1), 0U);
-  EXPECT_EQ(sets.parent[n - 1], n - 3) << "half as far from now on";
-  EXPECT_EQ(sets.flatten(b, n - 1), 0U);
-  EXPECT_EQ(sets.parent[n - 1], 0U);
-}
-
-TEST(ranked_bits, number_what_is_in_the_set) {
-  constexpr std::uint32_t n = 1056;
-  const solo_block b(0);
-  randomness r(7);
-  for (const std::uint32_t one_of : {1U, 2U, 30U, 1000U}) {
-    ranked_bits<n> bits;
-    std::vector<bool> in(n);
-    bits.clear(b);
-    for (std::uint32_t i = 0; i < n; ++i) {
-      in[i] = below(r, one_of) == 0;
-      if (in[i]) bits.insert(b, i);
-    }
-    bits.rank(b);
-    std::uint32_t rank = 0;
-    for (std::uint32_t i = 0; i < n; ++i) {
-      ASSERT_EQ(bits.contains(i), in[i]);
-      ASSERT_EQ(bits.rank_of(i), rank);
-      if (in[i]) ++rank;
-    }
-    EXPECT_EQ(bits.size(), rank);
-  }
-}
-
 } // namespace
 } // namespace l3::test

@@ -100,28 +100,19 @@ const std::string levels = "input,gain,time,threshold,dead,pedestal,noise\n";
 
 TEST(calibration, has_pedestal_and_noise_if_the_header_names_them) {
   const auto nominal = nominal_calibration(koto());
-  const auto input = koto().number_of({0, 3, 7});
   const auto other = koto().number_of({0, 3, 8});
-  const auto plain =
-      calibration_of_run(levels + "0/3/7,,,,,512.3,2.4\n0/3/8,0.5,,,,,\n", "c.csv", koto(), 1)
-          .inputs;
-  EXPECT_EQ(plain[input].pedestal, 512.3);
-  EXPECT_EQ(plain[input].noise, 2.4);
-  EXPECT_EQ(plain[input].gain, nominal[input].gain);
-  EXPECT_EQ(plain[other].pedestal, nominal[other].pedestal);
-  EXPECT_EQ(plain[other].noise, nominal[other].noise);
-  EXPECT_EQ(plain[other].gain, 0.5);
-}
-
-TEST(calibration, has_pedestal_and_noise_by_run) {
   const std::string table =
-      "runs," + levels + "100-199,0/3/7,,,,,510,2.5\n200-,0/3/7,,,,,520,2.25\n";
+      "runs," + levels + "100-199,0/3/7,,,,,510,2.5\n200-,0/3/7,,,,,520,2.25\n,0/3/8,0.5,,,,,\n";
   const auto input = koto().number_of({0, 3, 7});
   const auto of_250 = calibration_of_run(table, "c.csv", koto(), 250);
   EXPECT_EQ(of_250.inputs[input].pedestal, 520);
   EXPECT_EQ(of_250.inputs[input].noise, 2.25);
+  EXPECT_EQ(of_250.inputs[input].gain, nominal[input].gain);
+  EXPECT_EQ(of_250.inputs[other].pedestal, nominal[other].pedestal);
+  EXPECT_EQ(of_250.inputs[other].noise, nominal[other].noise);
+  EXPECT_EQ(of_250.inputs[other].gain, 0.5);
   // The levels that were in force come back from what the stream records.
-  EXPECT_EQ(of_250.in_force, levels + "0/3/7,,,,,520,2.25\n");
+  EXPECT_EQ(of_250.in_force, levels + "0/3/7,,,,,520,2.25\n0/3/8,0.5,,,,,\n");
   const auto again = calibration_of_run(of_250.in_force, "c.csv", koto(), 250);
   EXPECT_EQ(again.inputs[input].pedestal, 520);
   EXPECT_EQ(again.inputs[input].noise, 2.25);
