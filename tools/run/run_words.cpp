@@ -49,11 +49,10 @@ std::string nodes_apart(const json::object& farm, bool& waits) {
   return text;
 }
 
-/// A node's latest run that did not end well. Older daemons do not report it.
+/// A node's latest run that did not end well.
 std::optional<std::uint32_t> not_well(const json::value& node) {
-  const json::value* const run = node.as_object().if_contains("not_well");
-  if (run == nullptr || !run->is_number()) return std::nullopt;
-  return run->to_number<std::uint32_t>();
+  const json::value& run = node.at("not_well");
+  return run.is_number() ? std::optional(run.to_number<std::uint32_t>()) : std::nullopt;
 }
 
 std::string node_words(const json::value& n) {
@@ -101,10 +100,7 @@ std::string table_of(const json::object& status) {
   return text;
 }
 
-bool is_of_a_farm(const json::object& status) {
-  const json::value* farm = status.if_contains("farm"); // older daemons do not report it
-  return farm != nullptr && farm->is_object();
-}
+bool is_of_a_farm(const json::object& status) { return status.at("farm").is_object(); }
 
 std::optional<std::uint32_t> number_of_run(const json::object& status, const char* which) {
   const json::value& run = status.at(which);
