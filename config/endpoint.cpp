@@ -38,11 +38,15 @@ bool is_of(int family, const std::string& host) {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Letters as in RFC 1123. The last part must begin with a letter, so that a mistyped address, or
-/// 0x7f000001, which the system would accept, is not looked up.
+/// Letters as in RFC 1123, and '_', which some hosts have in their names. The last part must begin
+/// with a letter, so that a mistyped address, or 0x7f000001, which the system would accept, is not
+/// looked up.
 bool is_name(std::string_view host) {
   constexpr std::size_t longest = 253;
-  const auto may_stand = [](char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '-'; };
+  constexpr std::string_view marks = ".-_";
+  const auto may_stand = [&](char c) {
+    return is_letter(c) || is_digit(c) || marks.find(c) != marks.npos;
+  };
   const std::string_view last = host.substr(host.rfind('.') + 1); // the whole name if it has no dot
   return !host.empty() && host.size() <= longest && std::ranges::all_of(host, may_stand) &&
          host.front() != '.' && host.front() != '-' && !last.empty() && is_letter(last.front());
