@@ -135,8 +135,17 @@ class OnADisk(harness.SystemTest):
         self.assertEqual(list(self.disk.iterdir()), [])
 
     def test_a_start_in_the_bare_place_of_a_disk_is_refused(self):
+        """It is empty, or /etc/fstab lists the disk."""
         self.assert_refused(self.starts()[1], f"{self.disk} is empty, like the place of a disk that is not mounted")
         self.assertEqual(list(self.disk.iterdir()), [])
+        table = self.folder / "fstab"
+        table.write_text(f"# disks\n/dev/none {self.disk} ext4 nofail 0 2\n")
+        own_space.mount_file(table, "/etc/fstab")
+        self.addCleanup(own_space.unmount, "/etc/fstab")
+        for name in "store", "spool", "ledgers":
+            (self.disk / name).mkdir()
+        for start in self.starts():
+            self.assert_refused(start, f"{self.disk} is not mounted, although /etc/fstab lists it")
 
     def test_a_daemon_ends_when_the_disk_goes(self):
         for name, sections in self.sections():

@@ -47,14 +47,6 @@ namespace l3 {
   return is_set("INVOCATION_ID") && is_set("NOTIFY_SOCKET");
 }
 
-/// Whether another file system than its parent's is mounted at this place.
-[[nodiscard]] inline bool is_mounted(const std::filesystem::path& place) {
-  struct stat here {};
-  struct stat parent {};
-  return ::stat(place.c_str(), &here) == 0 && ::stat((place / "..").c_str(), &parent) == 0 &&
-         here.st_dev != parent.st_dev;
-}
-
 /// Why the folder lies in what may be the bare place of a disk: an empty folder where nothing is
 /// mounted. Empty if it does not, or if the folder exists.
 [[nodiscard]] inline std::string why_bare(const std::filesystem::path& folder) {

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <system_error>
 
@@ -40,10 +42,38 @@ namespace l3 {
              : folder.string() + " is not a folder";
 }
 
+/// Whether another file system than its parent's is mounted at this place.
+[[nodiscard]] inline bool is_mounted(const std::filesystem::path& place) {
+  struct stat here {};
+  struct stat parent {};
+  return ::stat(place.c_str(), &here) == 0 && ::stat((place / "..").c_str(), &parent) == 0 &&
+         here.st_dev != parent.st_dev;
+}
+
+/// Why a file system that /etc/fstab lists for this folder, or for one above it, is missing. A
+/// program would write into its bare place.
+[[nodiscard]] inline std::string why_not_mounted(const std::filesystem::path& folder) {
+  std::error_code error;
+  const auto whole =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(folder, error), error);
+  std::ifstream lines("/etc/fstab");
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string disk, place, type, options;
+    words >> disk >> place >> type >> options;
+    const bool is_above = place.size() > 1 && (whole / "").native().starts_with(place + "/");
+    if (disk.starts_with('#') || !is_above || options.find("bind") != options.npos) continue;
+    if (!is_mounted(place))
+      return place + " is not mounted, although /etc/fstab lists it: mount it";
+  }
+  return {};
+}
+
 /// Why no file of this name can be created, whose folder must already exist.
 [[nodiscard]] inline std::string why_no_folder_of(const std::filesystem::path& name) {
   const std::filesystem::path folder = "." / name.parent_path();
   std::error_code error;
+  if (std::string why = why_not_mounted(name); !why.empty()) return why;
   if (std::string why = why_no_folder(folder); !why.empty()) return why;
   const bool missing = !std::filesystem::exists(folder, error) && !error;
   return missing ? "there is no folder " + name.parent_path().string() : "";
