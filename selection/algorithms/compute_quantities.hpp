@@ -82,6 +82,34 @@ struct compute_quantities {
     });
   }
 
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
+  static const char* broken_promise(const selection_frame& frame,
+                                    const clusters::columns::const_view&,
+                                    const calorimeter::columns::const_view& all,
+                                    const summaries::columns::const_view& summary) {
+    for (std::uint32_t e = 0; e < frame.batch.events.size(); ++e) {
+      const event_summary one = summary[e].all;
+      if (one.photons > max_summary_photons || one.photons > one.photons_found)
+        return "more photons are listed than there are places or photons";
+      if (one.photons_found > all.clusters[e]) return "more photons than clusters";
+      if (((one.status & too_many_clusters) != 0) != (all.clusters[e] > max_clusters))
+        return "the status bit of too many clusters is wrong";
+      if (((one.status & more_photons) != 0) != (one.photons_found > one.photons))
+        return "the list of photons does not say whether it is complete";
+      for (std::uint32_t k = 1; k < one.photons; ++k) {
+        if (one.photon[k].energy > one.photon[k - 1].energy) return "photons out of order";
+      }
+      for (std::uint32_t q = 0; q < quantities; ++q) {
+        if (one.quantity[q] == undefined_quantity &&
+            is_always_defined(static_cast<quantity>(q), one.photons_found))
+          return "a quantity that every such event has is undefined";
+      }
+      if (one.fired != 0 || one.kept_by != 0 || one.kept != 0 || one.lines != 0)
+        return "the fields of the decision are not zero";
+    }
+    return nullptr;
+  }
+
 private:
   /// All values of an empty summary are 0. The lanes write words, because AMD's compiler would
   /// build an assigned empty summary in a lane's slow memory.
@@ -92,6 +120,12 @@ private:
     auto* const bytes = aligned<word>(reinterpret_cast<std::byte*>(&summary));
     for_each(b, sizeof(event_summary) / word,
              [&](std::uint32_t k) { store(bytes + k * word, std::uint32_t{0}); });
+  }
+
+  [[nodiscard]] static bool is_always_defined(quantity q, std::uint32_t photons) {
+    if (q <= quantity::photons || q == quantity::event_time) return true;
+    if (q == quantity::photon_distance || q == quantity::photon_time_spread) return photons >= 2;
+    return q <= quantity::centre_radius && photons >= 1;
   }
 
   [[nodiscard]] L3_FN static bool is_in_time(const selection_constants& cut, std::int32_t time,

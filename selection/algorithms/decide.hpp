@@ -97,6 +97,29 @@ struct decide {
     });
   }
 
+  static const char* broken_promise(const selection_frame& f,
+                                    const board_signals::columns::const_view&,
+                                    const hit_counts::columns::const_view&,
+                                    const veto_bits::columns::const_view&,
+                                    const high_hits::columns::const_view& high,
+                                    const summaries::columns::const_view& out) {
+    const std::uint32_t lines = f.tables.constants.lines;
+    for (std::uint32_t e = 0; e < f.batch.events.size(); ++e) {
+      const event_summary& s = out.all[e];
+      if ((s.kept_by & ~s.fired) != 0) return "a line keeps an event on which it did not fire";
+      if (lines < max_lines && (s.fired >> lines) != 0) return "a line that does not exist fired";
+      const bool wanted = s.kept_by != 0 || is_kept_unjudged(f.tables.constants, s.status);
+      const bool records = f.tables.constants.record != 0;
+      if ((s.kept != 0) != (wanted || records))
+        return "an event is kept and no line kept it, or the reverse";
+      if (((s.status & recorded) != 0) != (records && !wanted))
+        return "the status and the lines disagree about recording";
+      if (s.hits != high.all[e].count) return "the hits are not those that were found";
+      if (f.packing.events.accepted[e] != s.kept) return "the decision and `accepted` differ";
+    }
+    return nullptr;
+  }
+
 private:
   /// The properties of the event besides its quantities.
   struct seen {

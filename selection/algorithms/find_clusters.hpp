@@ -103,6 +103,34 @@ struct find_clusters {
     });
   }
 
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
+  static const char* broken_promise(const selection_frame& frame,
+                                    const pulses::columns::const_view&,
+                                    const board_signals::columns::const_view&,
+                                    const clusters::columns::const_view& cluster,
+                                    const calorimeter::columns::const_view& all) {
+    for (std::uint32_t e = 0; e < frame.batch.events.size(); ++e) {
+      const auto whole = all[e];
+      if (whole.crystals > crystals_of(frame.tables)) return "more crystals than there are";
+      if (whole.energy < 0) return "a calorimeter of negative energy";
+      if (whole.time != 0 && !may_be_event(frame.tables.constants, whole.time))
+        return "an event's time is outside of the window for events";
+      if (2U * whole.clusters > whole.crystals) return "more clusters than pairs of crystals";
+      std::uint32_t crystals = 0;
+      for (std::uint32_t k = 0; k < stored(whole.clusters); ++k) {
+        const auto one = cluster[max_clusters * e + k];
+        if (one.crystals < 2) return "a cluster of one crystal";
+        if (one.energy <= 0 || one.energy > whole.energy)
+          return "a cluster's energy is not part of the whole";
+        if (!is_in_time(frame.tables.constants, one.time, whole.time))
+          return "a cluster is out of time";
+        crystals += one.crystals;
+      }
+      if (crystals > whole.crystals) return "a crystal in two clusters";
+    }
+    return nullptr;
+  }
+
   /// The number of found clusters that have rows.
   [[nodiscard]] L3_FN static std::uint32_t stored(std::uint32_t found) {
     return found < max_clusters ? found : max_clusters;

@@ -51,6 +51,18 @@ struct ignore_vetoes {
       high.all[b.index()].count = 0;
     });
   }
+
+  static const char* broken_promise(const selection_frame& f,
+                                    const board_signals::columns::const_view&,
+                                    const hit_counts::columns::const_view& found,
+                                    const veto_bits::columns::const_view& bits,
+                                    const high_hits::columns::const_view& high) {
+    for (std::uint32_t e = 0; e < f.batch.events.size(); ++e)
+      if (found.found[e] != 0 || bits.fired[e] != 0 || high.all[e].count != 0 ||
+          (bits.unknown[e] & ~trigger_unknown) != 0)
+        return "a counter that is ignored fired";
+    return nullptr;
+  }
 };
 
 } // namespace l3

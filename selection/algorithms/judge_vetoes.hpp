@@ -107,6 +107,41 @@ public:
     return is_its && hit.energy >= veto.threshold && since >= veto.from && since <= veto.to;
   }
 
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
+  static const char* broken_promise(const selection_frame& f,
+                                    const board_signals::columns::const_view&,
+                                    const calorimeter::columns::const_view& event,
+                                    const hits::columns::const_view& all,
+                                    const hit_counts::columns::const_view& counts_of_hits,
+                                    const veto_bits::columns::const_view& out,
+                                    const high_hits::columns::const_view& high) {
+    const selection_tables& t = f.tables;
+    std::uint32_t can_be_unknown = t.constants.dead_vetoes;
+    for (std::uint32_t n = 0; n < number_of_boards(t); ++n) can_be_unknown |= t.board_vetoes[n];
+    for (std::uint32_t e = 0; e < f.batch.events.size(); ++e) {
+      std::uint32_t reached = 0; // counters with a counting hit
+      std::uint32_t alone = 0;   // of these, the counters that fire on one hit
+      for (std::uint32_t i = 0; i < counts_of_hits.found[e] && i < hits::max_hits; ++i) {
+        const hits::columns::value hit = all[e * hits::max_hits + i];
+        if (hit.module >= t.modules.size()) continue;
+        const std::uint32_t counter = t.modules[hit.module].veto;
+        if (counter >= t.vetoes.size() || counter >= max_vetoes) continue;
+        if (!counts(t.vetoes[counter], hit, event.time[e])) continue;
+        reached |= 1U << counter;
+        if (t.vetoes[counter].neighbours <= 1) alone |= 1U << counter;
+      }
+      if ((out.fired[e] & ~reached) != 0) return "a counter fired without a hit that counts";
+      if ((alone & ~out.fired[e]) != 0) return "a hit that counts did not fire its counter";
+      if ((out.unknown[e] & ~can_be_unknown) != 0) return "a counter without boards is unknown";
+      if (out.trigger[e] > l2::payload_mask) return "the level-1 bits are more than a word holds";
+      const std::uint32_t found =
+          counts_of_hits.found[e] < hits::max_hits ? counts_of_hits.found[e] : hits::max_hits;
+      if (!lists_highest(t, all, e * hits::max_hits, found, high.all[e]))
+        return "the list does not hold the highest hits of each counter";
+    }
+    return nullptr;
+  }
+
 private:
   static constexpr std::uint16_t no_row = 0xffff;
 
@@ -167,6 +202,22 @@ private:
     hit.module = static_cast<std::uint16_t>(all.module[row] - veto.first_module);
     hit.counter = static_cast<std::uint8_t>(counter);
     return hit;
+  }
+
+  [[nodiscard]] static bool lists_highest(const selection_tables& t,
+                                          const hits::columns::const_view& all, std::uint32_t first,
+                                          std::uint32_t found, const high_hits::list& list) {
+    std::uint32_t at = 0;
+    for (std::uint32_t c = 0; c < number_of_counters(t); ++c) {
+      std::uint16_t rows[max_hits_of_counter];
+      find_highest(rows, t.vetoes[c], all, first, found);
+      for (const std::uint16_t row : rows) {
+        if (row == no_row) continue;
+        if (at == list.count || list.hit[at++] != summary_of(t.vetoes[c], c, all, first + row))
+          return false;
+      }
+    }
+    return at == list.count;
   }
 
   // The sort key of a hit: its module, then its time, biased so that it sorts as unsigned.

@@ -60,6 +60,30 @@ struct keep_waveforms {
     });
   }
 
+  static const char* broken_promise(const selection_frame& f, const pulses::columns::const_view&,
+                                    const board_signals::columns::const_view& signals,
+                                    const summaries::columns::const_view& out) {
+    for (std::uint32_t e = 0; e < f.batch.events.size(); ++e) {
+      const event_summary& s = out.all[e];
+      if (((s.asked | s.control) & ~s.kept_by) != 0)
+        return "a line asks for waveforms of an event that it does not keep";
+      const event_entry& event = f.batch.events[e];
+      for (std::uint32_t k = 0; k < event.boards; ++k) {
+        const std::uint32_t i = event.first_board + k;
+        const std::uint32_t form = f.packing.boards.form[i];
+        if ((form & board_limited) == 0) continue;
+        if (s.payload == event_payload::all)
+          return "waveforms of an event that keeps all are left out";
+        if ((form & board_raw) != 0 || signals.number[i] == board_signals::unread)
+          return "a board that was not read is limited";
+        if (s.payload == event_payload::suppressed &&
+            (signals.lit[i] & ~f.packing.boards.records[i]) != 0)
+          return "a waveform with a lit pulse is left out";
+      }
+    }
+    return nullptr;
+  }
+
 private:
   static constexpr std::uint32_t inputs_per_board = l2::waveforms_per_board;
 

@@ -75,6 +75,36 @@ public:
     });
   }
 
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
+  static const char* broken_promise(const selection_frame& f, const pulses::columns::const_view&,
+                                    const board_signals::columns::const_view& boards,
+                                    const hits::columns::const_view& out,
+                                    const hit_counts::columns::const_view& counts) {
+    for (std::uint32_t e = 0; e < f.batch.events.size(); ++e) {
+      const event_entry& event = f.batch.events[e];
+      std::uint32_t lit = 0;
+      for (std::uint32_t k = 0; k < event.boards; ++k)
+        lit += ones(boards.lit[event.first_board + k]);
+      const std::uint32_t found = counts.found[e];
+      if (found > lit) return "there are more hits than pulses";
+      std::uint32_t least_module = 0;
+      for (std::uint32_t i = 0; i < found && i < hits::max_hits; ++i) {
+        const hits::columns::value hit = out[e * hits::max_hits + i];
+        if (hit.module == hits::no_module && found > max_pulses) continue;
+        if (hit.module >= f.tables.modules.size())
+          return "a hit is in a module that does not exist";
+        if (hit.module < least_module) return "hits are not sorted by module";
+        least_module = hit.module;
+        if (hit.energy < 0) return "a hit has negative energy";
+        if (hit.ends == 0 || hit.ends > module_ends::both_ends) return "no end saw a hit";
+        if (hit.z != 0 && hit.ends != module_ends::both_ends)
+          return "a hit of one end has a place along its module";
+        if (!module_ends(f.tables, hit.module).holds(hit.z)) return "a hit is beyond its module";
+      }
+    }
+    return nullptr;
+  }
+
 private:
   // A hit before its energy, time and place are computed: the indices of its pulses at both ends.
   static constexpr std::uint32_t no_pulse = 0xffffffff;

@@ -70,6 +70,34 @@ struct measure_pulses {
     write_signals(b, s, frame.tables, i, number, board.kind, signals);
   }
 
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
+  static const char* broken_promise(const selection_frame& frame,
+                                    const pulses::columns::const_view& pulse_rows,
+                                    const board_signals::columns::const_view& signals) {
+    for (std::uint32_t i = 0; i < frame.batch.boards.size(); ++i) {
+      const board_entry& board = frame.batch.boards[i];
+      const std::uint32_t number = signals.number[i];
+      if (number == board_signals::unread) {
+        if (signals.lit[i] != 0 || signals.trigger[i] != 0)
+          return "a board that was not read gave a signal";
+      } else if (inputs_per_board * (number + 1) > frame.tables.inputs.size()) {
+        return "a board has a number beyond the readout";
+      }
+      for (std::uint32_t r = 0; r < packet_lanes; ++r) {
+        const std::uint32_t row = packet_lanes * i + r;
+        const pulses::columns::value pulse = pulse_rows[row];
+        if ((signals.lit[i] >> r & 1U) != 0) {
+          const std::uint32_t channel = channel_of(r, board.kind);
+          const input_entry input = frame.tables.inputs[inputs_per_board * number + channel];
+          if (input.kind == input_kind::none) return "a lit row belongs to no input";
+          if ((pulse.flags & pulse_found) == 0) return "a lit row holds no pulse";
+        }
+        if (const char* broken = broken_pulse(pulse)) return broken;
+      }
+    }
+    return nullptr;
+  }
+
   [[nodiscard]] L3_FN static std::uint32_t channel_of(std::uint32_t row, board_kind kind) {
     return kind == board_kind::sampling_125_mhz ? row : row / find_fast_pulses::pulses_per_channel;
   }
@@ -196,6 +224,19 @@ private:
     const std::uint32_t highest = maximum & l2::payload_mask;
     const bool is_loud = lowest < levels.low || highest > levels.high;
     return (is_loud ? 1U << r : 0U) | (highest >= levels.seed ? 1U << packet_lanes << r : 0U);
+  }
+
+  static const char* broken_pulse(const pulses::columns::value& pulse) {
+    if ((pulse.flags & pulse_found) == 0) {
+      return pulse.peak_sample != 0 || pulse.time != 0 || pulse.sum != 0
+                 ? "a row without a pulse has a time or a sum"
+                 : nullptr;
+    }
+    if (4 * pulse.peak < pulse.pedestal) return "a pulse is below its pedestal";
+    if (pulse.time > 256 * pulse.peak_sample) return "a pulse has its edge after its peak";
+    if ((pulse.flags & pulse_no_edge) != 0 && pulse.time != 0)
+      return "a pulse has a time but no edge";
+    return nullptr;
   }
 };
 

@@ -33,6 +33,11 @@ public:
     return difference <= tolerance_ && -difference <= tolerance_;
   }
 
+  /// Whether z lies within the module.
+  [[nodiscard]] L3_FN bool holds(std::int64_t z) const {
+    return z <= half_length_ && -z <= half_length_;
+  }
+
   [[nodiscard]] L3_FN hits::columns::value pair(const end_pulse& up, const end_pulse& down) const {
     const std::int64_t z = z_of(up.time - down.time);
     attenuation_entry light;

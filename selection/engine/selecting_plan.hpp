@@ -111,7 +111,7 @@ public:
       : plan_(plan_sequence(sequence_of(program), all_algorithms::infos(), capacity,
                             summaries::name)),
         tables_(std::move(queue), program.tables), capacity_(capacity),
-        one_in_(program.histograms_one_in) {
+        one_in_(program.histograms_one_in), check_promises_(program.check_promises) {
     const auto infos = all_algorithms::infos();
     counts_channels_ = std::ranges::any_of(
         plan_.steps, [&](std::size_t i) { return infos[i].name == histogram_channels::name; });
@@ -153,7 +153,14 @@ public:
       queue.run(clear_histograms{}, histograms.spills, histograms, !counts_channels_);
     }
     find_boards_first(queue, in, all.packing);
-    for (const auto& step : all.steps) step->run(queue, f);
+    for (const auto& step : all.steps) {
+      step->run(queue, f);
+      if constexpr (!Queue::memory::has_device) {
+        if (!check_promises_) continue;
+        if (const std::string broken = step->broken_promise(f); !broken.empty())
+          throw std::logic_error(broken);
+      }
+    }
     pack_accepted(queue, in, all.packing, out);
     deliver(queue, in, all.packing, out);
   }
@@ -179,6 +186,7 @@ private:
   batch_capacity capacity_;
   std::uint32_t one_in_;
   bool counts_channels_ = false;
+  bool check_promises_;
 };
 
 } // namespace l3

@@ -86,6 +86,19 @@ public:
     });
   }
 
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
+  static const char* broken_promise(const selection_frame& f, const pulses::columns::const_view&,
+                                    const board_signals::columns::const_view&) {
+    for (std::uint32_t place = 0; place < f.histograms.spills; ++place) {
+      for (std::uint32_t i = 0; i < f.histograms.inputs; ++i) {
+        const channel_sums& c = f.histograms.channels(place)[i];
+        if (c.waveforms > f.batch.events.size()) return "an input has more waveforms than events";
+        if (c.lit + c.quiet > c.waveforms) return "a waveform is quiet and has a pulse";
+      }
+    }
+    return nullptr;
+  }
+
 private:
   /// Lists the board if the event has it, is of this spill, and is sampled. The boards of an event
   /// are in the order of the readout: board `number` is at its own place, or earlier if boards

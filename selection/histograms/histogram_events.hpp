@@ -56,6 +56,18 @@ struct histogram_events {
     });
   }
 
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
+  static const char* broken_promise(const selection_frame& f,
+                                    const summaries::columns::const_view&) {
+    std::uint64_t counted = 0;
+    for (std::uint32_t place = 0; place < f.histograms.spills; ++place)
+      counted += f.histograms.counts(place)[count_of_events];
+    const bool all_fit = f.histograms.spills < max_frame_spills;
+    if (counted > f.batch.events.size() || (all_fit && counted != f.batch.events.size()))
+      return "the histograms have another number of events than the frame";
+    return nullptr;
+  }
+
 private:
   static constexpr std::uint32_t four_photons = 4;
 

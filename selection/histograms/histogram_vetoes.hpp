@@ -47,6 +47,18 @@ struct histogram_vetoes {
       static_cast<void>(fetch_add(b, counts + first + counter * of_each + bin, 1));
     });
   }
+
+  /// Returns the promise that the output breaks; nullptr if it keeps all.
+  static const char* broken_promise(const selection_frame& f,
+                                    const calorimeter::columns::const_view&,
+                                    const hits::columns::const_view&,
+                                    const hit_counts::columns::const_view&) {
+    for (std::uint32_t place = 0; place < f.histograms.spills; ++place)
+      for (std::uint32_t i = first_veto_count(f.tables.vetoes.size());
+           i < first_veto_count(max_vetoes); ++i)
+        if (f.histograms.counts(place)[i] != 0) return "a counter that does not exist has hits";
+    return nullptr;
+  }
 };
 
 } // namespace l3

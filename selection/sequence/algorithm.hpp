@@ -16,6 +16,10 @@
 //     L3_FN void operator()(const B&, shared&, const selection_frame&,
 //                           const pulses::columns::const_view&, …,
 //                           const calorimeter::columns::view&) const;
+//
+//     /// The promise that the output breaks; nullptr if it keeps all. For tests, on the host.
+//     static const char* broken_promise(const selection_frame&,
+//                                       const pulses::columns::const_view&, …);
 //   };
 //
 // docs/adding-an-algorithm.md explains one from the idea to its test.

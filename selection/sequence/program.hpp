@@ -16,6 +16,9 @@ struct selection_program {
   selection_tables tables; ///< in host memory; the engine copies them at its construction
   /// One in this many events is sampled for channel histograms; 0: no histograms.
   std::uint32_t histograms_one_in = 0;
+  /// For tests, because it is slow: after every algorithm on host memory, start() checks the
+  /// algorithm's promises, and throws std::logic_error if one is broken.
+  bool check_promises = false;
 };
 
 } // namespace l3

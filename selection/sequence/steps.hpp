@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -20,6 +23,9 @@ class sequence_step {
 public:
   virtual ~sequence_step() = default;
   virtual void run(Queue& queue, const selection_frame& f) const = 0;
+  /// Returns the promise that the step's output breaks; empty if it keeps all. Only if kernels run
+  /// on host memory.
+  [[nodiscard]] virtual std::string broken_promise(const selection_frame& f) const = 0;
 };
 
 /// The memory of a frame's slots.
@@ -68,6 +74,12 @@ public:
     stage(queue, A::name.data());
     std::apply([&](const auto&... slots) { queue.run(A{}, blocks_of(f), f, slots...); },
                arguments_);
+  }
+
+  [[nodiscard]] std::string broken_promise(const selection_frame& f) const override {
+    const char* const what = std::apply(
+        [&](const auto&... slots) { return A::broken_promise(f, slots...); }, arguments_);
+    return what == nullptr ? std::string() : std::string(A::name) + ": " + what;
   }
 
 private:

@@ -144,6 +144,7 @@ public:
     keeping_[1] = std::make_unique<basic_engine<serial_queue, packing_plan<keep_each>>>(
         "by board", limits, make_queue);
     auto program = selection_.program();
+    program.check_promises = true;
     selecting_ = make_cpu_engine(where, limits, &program);
   }
 

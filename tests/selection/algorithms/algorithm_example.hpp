@@ -69,6 +69,23 @@ struct count_early_crystals {
   }
   // end
 
+  // show promise
+  /// Returns the promise that the output breaks, or nullptr.
+  static const char* broken_promise(const selection_frame& frame,
+                                    const pulses::columns::const_view&,
+                                    const board_signals::columns::const_view&,
+                                    const early_light::columns::const_view& out) {
+    for (std::uint32_t e = 0; e < frame.batch.events.size(); ++e) {
+      const early_light::columns::value row = out[e];
+      if (row.crystals > l2::waveforms_per_board * frame.batch.events[e].boards)
+        return "more early crystals than inputs";
+      if (row.energy < row.crystals) return "an early crystal without energy";
+      if (row.crystals == 0 && row.energy != 0) return "early energy without a crystal";
+    }
+    return nullptr;
+  }
+  // end
+
 private:
   template <block B>
   L3_FN static void look_at(const B& b, shared& s, const selection_frame& frame,
@@ -140,6 +157,10 @@ std::vector<early_result> run_count_early_crystals(Queue& queue,
   queue.run(count_early_crystals{}, n, frame, pulses::columns::const_view(made.rows().there()),
             board_signals::columns::const_view(made.signals().there()), found.there());
   found.fetch();
+  const selection_frame here{made.host(), calorimeter.tables(), {}};
+  const char* const broken = count_early_crystals::broken_promise(
+      here, made.rows().host(), made.signals().host(), found.host());
+  EXPECT_STREQ(broken == nullptr ? "" : broken, "");
   std::vector<early_result> results;
   for (std::uint32_t e = 0; e < n; ++e) {
     const auto row = found.host()[e];

@@ -17,7 +17,7 @@
 
 namespace l3::test {
 
-/// Runs the kernel and returns the summaries of the events.
+/// Runs the kernel and returns the summaries of the events, after checking its promises.
 template <class Queue>
 std::vector<event_summary> run_compute_quantities(Queue& queue, const selection_constants& cut,
                                                   const std::vector<clustered_event>& events) {
@@ -43,6 +43,9 @@ std::vector<event_summary> run_compute_quantities(Queue& queue, const selection_
   queue.run(compute_quantities{}, n, frame, clusters::columns::const_view(found.there()),
             calorimeter::columns::const_view(all.there()), out.there());
   out.fetch();
+  const char* const broken =
+      compute_quantities::broken_promise(frame, found.host(), all.host(), out.host());
+  EXPECT_STREQ(broken == nullptr ? "" : broken, "");
   std::vector<event_summary> summaries;
   for (std::uint32_t e = 0; e < n; ++e) summaries.push_back(out.host().all[e]);
   return summaries;

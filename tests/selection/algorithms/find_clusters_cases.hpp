@@ -17,8 +17,8 @@
 
 namespace l3::test {
 
-/// Runs the kernel and returns its output for the events, after checking that it wrote no other
-/// rows.
+/// Runs the kernel and returns its output for the events, after checking its promises and that it
+/// wrote no other rows.
 template <class Kernel, class Queue>
 std::vector<textbook_calorimeter> run_find_clusters(Queue& queue,
                                                     const made_calorimeter& calorimeter,
@@ -33,6 +33,10 @@ std::vector<textbook_calorimeter> run_find_clusters(Queue& queue,
             board_signals::columns::const_view(made.signals().there()), found.there(), all.there());
   found.fetch();
   all.fetch();
+  const selection_frame here{made.host(), calorimeter.tables(), {}};
+  const char* const broken = find_clusters::broken_promise(
+      here, made.rows().host(), made.signals().host(), found.host(), all.host());
+  EXPECT_STREQ(broken == nullptr ? "" : broken, "");
 
   std::vector<textbook_calorimeter> results;
   std::int32_t untouched = 0;

@@ -114,11 +114,14 @@ public:
     for (const pulse_event& event : events) add(event);
     pulses_.send();
     signals_.send();
+    host_.events = {events_.data(), static_cast<std::uint32_t>(events_.size())};
+    host_.boards = {boards_.data(), static_cast<std::uint32_t>(boards_.size())};
     there_.events = lender_.lend(events_);
     there_.boards = lender_.lend(boards_);
   }
 
   /// The batch has events and boards, but no bytes.
+  [[nodiscard]] const batch_view& host() const { return host_; }
   [[nodiscard]] const batch_view& there() const { return there_; }
   [[nodiscard]] const slot_rows<pulses, Queue>& rows() const { return pulses_; }
   [[nodiscard]] const slot_rows<board_signals, Queue>& signals() const { return signals_; }
@@ -159,6 +162,7 @@ private:
   lender<Queue> lender_;
   slot_rows<pulses, Queue> pulses_;
   slot_rows<board_signals, Queue> signals_;
+  batch_view host_;
   batch_view there_;
 };
 

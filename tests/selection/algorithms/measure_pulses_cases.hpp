@@ -82,8 +82,8 @@ public:
     find_boards_first(queue, there.batch, there.packing);
     queue.run(measure_pulses{}, c.boards, there, rows, signals);
     memory.read(memory_.data());
-    selection_frame here;
-    take(region(buffer(memory_.data(), memory_.size(), [](std::byte*, std::size_t) {})), here);
+    frame = {host, tables.view(), {}};
+    take(region(buffer(memory_.data(), memory_.size(), [](std::byte*, std::size_t) {})), frame);
   }
   measured_batch(const measured_batch&) = delete;
   measured_batch& operator=(const measured_batch&) = delete;
@@ -94,6 +94,11 @@ public:
                       expected_packing_.begin());
   }
 
+  [[nodiscard]] const char* broken_promise() const {
+    return measure_pulses::broken_promise(frame, rows, signals);
+  }
+
+  selection_frame frame; ///< on the host
   pulses::columns::view rows;
   board_signals::columns::view signals;
 
@@ -125,6 +130,7 @@ protected:
     const lent_batch batch(queue, events, piece_bytes, r);
     const measured_batch found(queue, batch, tables);
     ASSERT_TRUE(found.packs_like_measure_boards());
+    ASSERT_EQ(found.broken_promise(), nullptr);
     std::uint32_t i = 0;
     for (const made_event& e : events) {
       for (const made_fragment& f : e.fragments) {

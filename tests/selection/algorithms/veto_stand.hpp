@@ -94,17 +94,20 @@ public:
         lender_(queue), pulses_(queue, l2::waveforms_per_board * boards_of(events)),
         signals_(queue, boards_of(events)), hits_(queue, hits::max_hits * size_),
         counts_(queue, size_), times_(queue, size_) {
+    first_board_ = {0, static_cast<std::uint16_t>(tables.kinds.size())};
     for (const veto_event& e : events) add(e, tables.kinds);
     pulses_.send();
     signals_.send();
-    there_.tables.constants = tables.constants;
-    there_.tables.first_board = lender_.lend(
-        std::vector<std::uint16_t>{0, static_cast<std::uint16_t>(tables.kinds.size())});
-    there_.tables.board_vetoes = lender_.lend(tables.board_vetoes);
-    there_.tables.inputs = lender_.lend(tables.inputs);
-    there_.tables.modules = lender_.lend(tables.modules);
-    there_.tables.vetoes = lender_.lend(tables.vetoes);
-    there_.tables.attenuation = lender_.lend(tables.attenuation);
+    here_.tables.constants = tables.constants;
+    here_.tables.first_board = view_of(first_board_);
+    here_.tables.board_vetoes = view_of(tables.board_vetoes);
+    here_.tables.inputs = view_of(tables.inputs);
+    here_.tables.modules = view_of(tables.modules);
+    here_.tables.vetoes = view_of(tables.vetoes);
+    here_.tables.attenuation = view_of(tables.attenuation);
+    here_.batch.events = view_of(event_table_);
+    here_.batch.boards = view_of(board_table_);
+    there_.tables = lender_.lend(here_.tables);
     there_.batch.events = lender_.lend(event_table_);
     there_.batch.boards = lender_.lend(board_table_);
   }
@@ -117,6 +120,9 @@ public:
                counts_.there());
     hits_.fetch();
     counts_.fetch();
+    EXPECT_STREQ(match_ends::broken_promise(here_, pulses_.host(), signals_.host(), hits_.host(),
+                                            counts_.host()),
+                 nullptr);
     std::vector<found_hits> all;
     for (std::uint32_t e = 0; e < size_; ++e) {
       all.push_back({counts_.host().found[e], {}});
@@ -136,6 +142,9 @@ public:
                hit_counts::columns::const_view(counts_.there()), out.there(), high.there());
     out.fetch();
     high.fetch();
+    EXPECT_STREQ(judge_vetoes::broken_promise(here_, signals_.host(), times_.host(), hits_.host(),
+                                              counts_.host(), out.host(), high.host()),
+                 nullptr);
     std::vector<veto_bits::columns::value> bits;
     highest_.clear();
     for (std::uint32_t e = 0; e < size_; ++e) {
@@ -156,6 +165,10 @@ private:
     std::size_t n = 0;
     for (const veto_event& e : events) n += e.boards.size();
     return static_cast<std::uint32_t>(n);
+  }
+  template <class T>
+  static column<const T> view_of(const std::vector<T>& v) {
+    return {v.data(), static_cast<std::uint32_t>(v.size())};
   }
 
   void add(const veto_event& e, const std::vector<board_kind>& kinds) {
@@ -198,9 +211,11 @@ private:
   slot_rows<hit_counts, Queue> counts_;
   slot_rows<calorimeter, Queue> times_;
   std::vector<std::vector<veto_hit_summary>> highest_;
+  std::vector<std::uint16_t> first_board_;
   std::vector<event_entry> event_table_;
   std::vector<board_entry> board_table_;
   selection_frame there_;
+  selection_frame here_; // the same frame in host memory
 };
 
 } // namespace l3::test

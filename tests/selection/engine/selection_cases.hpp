@@ -57,8 +57,9 @@ public:
   /// Runs the events likewise, and shows each frame when it is done.
   template <class See>
   void run(const chosen_engine& where, const std::vector<made_event>& events, std::uint32_t batch,
-           std::uint32_t frames, std::uint64_t seed, const selection_program& program, See&& see,
+           std::uint32_t frames, std::uint64_t seed, selection_program program, See&& see,
            codec_id codec = codec_id::koto) const {
+    program.check_promises = true;
     batch_capacity capacity;
     for (std::size_t at = 0; at < events.size(); at += batch)
       capacity = larger(capacity, capacity_for(part(events, at, batch), piece_bytes));
