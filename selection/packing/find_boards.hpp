@@ -15,7 +15,7 @@
 namespace l3 {
 
 struct find_boards {
-  static constexpr std::uint32_t width = 320; // KOTO's crates have room for 288 boards
+  static constexpr std::uint32_t width = 256;
 
   struct shared {};
 
