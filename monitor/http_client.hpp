@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all clients of HTTP need: the endpoints of a host, and one exchange over a connection. Both
-// have a time limit.
+// The look-up of a host's endpoints and the exchange of a request and a response, which all HTTP
+// clients share. Both have a time limit.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace l3 {
 
 struct found_endpoints {
   std::vector<boost::asio::ip::tcp::endpoint> at;
-  std::string failure; ///< why there is none
+  std::string failure; ///< the reason, if `at` is empty
 };
 
 /// Looks up the host until the given time at most. `ask_for_name`: the system's look-up, except in

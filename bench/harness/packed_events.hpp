@@ -24,8 +24,8 @@ namespace l3::bench {
 [[nodiscard]] std::vector<std::byte> packed_events(std::span<const event_result> results,
                                                    std::span<const std::byte> output);
 
-/// Those of a batch from the serial executor. `fill` makes the batch; without `program` every event
-/// is kept.
+/// Returns the packed events that the serial executor makes of a batch. `fill` fills the batch;
+/// without `program` every event is kept.
 [[nodiscard]] std::vector<std::byte> packed_on_host(const batch_capacity& capacity, codec_id codec,
                                                     const selection_program* program,
                                                     const std::function<void(input_batch&)>& fill);

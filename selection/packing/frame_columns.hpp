@@ -155,7 +155,7 @@ struct frame_columns {
 struct output_view {
   std::byte* bytes = nullptr;         ///< address is a multiple of extent_alignment
   column<const std::uint64_t> starts; ///< by event: offset of its extent
-  // What deliver_events copies to the host as well (frame_parts::head). All are multiples of 16.
+  // deliver_events also copies the head of frame_parts; addresses and length are multiples of 16.
   const std::byte* head = nullptr;
   std::byte* head_there = nullptr;
   std::uint64_t head_bytes = 0; ///< 0 on a CPU
