@@ -133,16 +133,21 @@ TEST(store_split, completes_the_file_that_has_waited_longest_when_too_many_are_o
   scratch_folder folder;
   clock_now = {};
   store_writer store(settings_for(folder.path()));
-  for (std::uint64_t i = 1; i <= 3; ++i) // one session, which changes its run
-    ASSERT_FALSE(append(store, block_from({42, static_cast<std::uint32_t>(i)}, i)));
-  for (std::uint32_t n = 0; n < 254; ++n) {
+  ASSERT_FALSE(append(store, block_from({999, 7}, 1)));
+  for (std::uint64_t i = 1; i <= 3; ++i) { // one session, which changes its run
     clock_now += 1ms;
-    ASSERT_FALSE(append(store, block_from({1000 + n, 7, n}, 1)));
+    ASSERT_FALSE(append(store, block_from({42, static_cast<std::uint32_t>(i)}, i)));
+  }
+  clock_now += 1ms;
+  ASSERT_FALSE(append(store, block_from({999, 7}, 2))); // so the second file waits longest
+  for (std::uint32_t n = 0; n < 253; ++n) {
+    clock_now += 1ms;
+    ASSERT_FALSE(append(store, block_from({1000 + n, 7, n + 1}, 1)));
   }
   ASSERT_FALSE(store.commit());
   const auto files = block_files_in(folder.path());
   EXPECT_EQ(files.size(), 257U);
-  EXPECT_EQ(std::ranges::count_if(files, [](const auto& f) { return f.complete.has_value(); }), 1);
+  for (const auto& f : files) EXPECT_EQ(f.complete.has_value(), f.number == 2) << f.number;
   std::map<std::uint64_t, std::uint64_t> last;
   for (const auto& [of, sequence] : contents(folder.path()))
     EXPECT_EQ(sequence, ++last[of]) << "in their order";
